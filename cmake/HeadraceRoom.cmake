@@ -1,0 +1,87 @@
+# headrace_room(name DEPENDS rooms… LIBS targets…)
+#   The static library headrace_<name> from src/<name>/*.cc, and the test program <name>_tests from src/<name>/*_test.cc,
+#   which links only this room and what lies below it. A room without code yet is an interface library.
+#   A room sees src/ and include/; Arrow is always there.
+#
+# headrace_program(name SOURCES… ROOMS… LIBS…)            a program in <build>/bin
+# headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN])
+#   a GoogleTest program in <build>/tests, its tests known to ctest. NO_MAIN: the sources bring their own main().
+#
+# Tests find their fixtures through the macro HEADRACE_FIXTURES, the path of tests/fixtures. It comes from a forced
+# include and not from a -D, so that only the files that use it depend on where the source folder is (ccache).
+
+set(headrace_fixtures_header "${CMAKE_BINARY_DIR}/generated/headrace_fixtures.h")
+file(CONFIGURE OUTPUT "${headrace_fixtures_header}" CONTENT
+  "#ifndef HEADRACE_FIXTURES\n#define HEADRACE_FIXTURES \"${CMAKE_SOURCE_DIR}/tests/fixtures\"\n#endif\n")
+
+# The environment of every test: Arrow's memory must be visible to the address sanitizer.
+set(headrace_test_environment "TZ=UTC")
+if(HEADRACE_SANITIZE MATCHES "address")
+  list(APPEND headrace_test_environment "ARROW_DEFAULT_MEMORY_POOL=system" "ASAN_OPTIONS=detect_stack_use_after_return=1"
+       "UBSAN_OPTIONS=print_stacktrace=1")
+elseif(HEADRACE_SANITIZE MATCHES "thread")
+  list(APPEND headrace_test_environment
+       "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp halt_on_error=1 second_deadlock_stack=1")
+endif()
+
+function(headrace_add_tests target)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_compile_options(${target} PRIVATE -include "${headrace_fixtures_header}")
+  gtest_discover_tests(${target}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
+    PROPERTIES TIMEOUT 300 ENVIRONMENT "${headrace_test_environment}")
+endfunction()
+
+function(headrace_room name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "headrace_room(${name}): unknown argument ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+
+  set(folder "${CMAKE_SOURCE_DIR}/src/${name}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+
+  set(library headrace_${name})
+  if(sources)
+    add_library(${library} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(${library} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${library} ${scope} "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include")
+  list(TRANSFORM ARG_DEPENDS PREPEND headrace_)
+  target_link_libraries(${library} ${scope} ${ARG_DEPENDS} ${ARG_LIBS} headrace_dep::arrow Threads::Threads)
+
+  if(HEADRACE_TESTS AND tests)
+    add_executable(${name}_tests ${tests})
+    target_link_libraries(${name}_tests PRIVATE ${library} GTest::gmock GTest::gtest_main)
+    headrace_add_tests(${name}_tests)
+  endif()
+endfunction()
+
+function(headrace_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  list(TRANSFORM ARG_ROOMS PREPEND headrace_)
+  target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS})
+endfunction()
+
+function(headrace_test_program name)
+  if(NOT HEADRACE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "NO_MAIN" "" "SOURCES;ROOMS;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  list(TRANSFORM ARG_ROOMS PREPEND headrace_)
+  target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS} GTest::gmock)
+  if(NOT ARG_NO_MAIN)
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  endif()
+  headrace_add_tests(${name})
+endfunction()
