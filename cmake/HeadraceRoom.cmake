@@ -7,6 +7,10 @@
 # headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN])
 #   a GoogleTest program in <build>/tests, its tests known to ctest. NO_MAIN: the sources bring their own main().
 #
+# headrace_fuzz_target(name SOURCES… ROOMS… CORPUS folder)
+#   With HEADRACE_FUZZ a libFuzzer program in <build>/bin. In every other tree the same LLVMFuzzerTestOneInput runs over the
+#   files of CORPUS (relative to the source folder) as the ctest "fuzz.<name>", so that no decoder forgets a past crash.
+#
 # Tests find their fixtures through the macro HEADRACE_FIXTURES, the path of tests/fixtures. It comes from a forced
 # include and not from a -D, so that only the files that use it depend on where the source folder is (ccache).
 
@@ -24,10 +28,11 @@ elseif(HEADRACE_SANITIZE MATCHES "thread")
        "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp halt_on_error=1 second_deadlock_stack=1")
 endif()
 
-function(headrace_add_tests target)
+function(headrace_add_tests target prefix)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_compile_options(${target} PRIVATE -include "${headrace_fixtures_header}")
   gtest_discover_tests(${target}
+    TEST_PREFIX "${prefix}."
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
@@ -61,7 +66,7 @@ function(headrace_room name)
   if(HEADRACE_TESTS AND tests)
     add_executable(${name}_tests ${tests})
     target_link_libraries(${name}_tests PRIVATE ${library} GTest::gmock GTest::gtest_main)
-    headrace_add_tests(${name}_tests)
+    headrace_add_tests(${name}_tests ${name})
   endif()
 endfunction()
 
@@ -83,5 +88,22 @@ function(headrace_test_program name)
   if(NOT ARG_NO_MAIN)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
   endif()
-  headrace_add_tests(${name})
+  headrace_add_tests(${name} ${name})
+endfunction()
+
+function(headrace_fuzz_target name)
+  cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;ROOMS;LIBS" ${ARGN})
+  list(TRANSFORM ARG_ROOMS PREPEND headrace_)
+  if(HEADRACE_FUZZ)
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set_property(GLOBAL APPEND PROPERTY HEADRACE_FUZZ_TARGETS ${name})
+  elseif(HEADRACE_TESTS)
+    add_executable(${name} ${ARG_SOURCES} "${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc")
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS})
+    add_test(NAME fuzz.${name} COMMAND ${name} "${CMAKE_SOURCE_DIR}/${ARG_CORPUS}")
+    set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${headrace_test_environment}")
+  endif()
 endfunction()

@@ -37,6 +37,10 @@ if(HEADRACE_SANITIZE)
   endif()
 endif()
 
+if(HEADRACE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # ccache: paths below the source folder are made relative, so that a clone elsewhere hits the same entries.
 find_program(HEADRACE_CCACHE ccache)
 if(HEADRACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -1,0 +1,95 @@
+# The short commands. Each works as the first and only one on a fresh Debian 12 machine: scripts/bootstrap installs what is
+# missing. Build trees are build/<preset> (CMakePresets.json); build/bin is a link to the programs of build/release.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+# make test TESTS='-R Manifest' passes options to ctest.
+TESTS ?=
+FUZZ_SECONDS ?= 60
+
+CTEST = ctest --output-on-failure --no-tests=error --parallel $(JOBS)
+
+# $(call tree,PRESET,TARGETS,CACHE…): configure once, build.
+tree = cmake --preset $(1) $(3) > build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
+       cmake --build build/$(1) --parallel $(JOBS) $(if $(2),--target $(2))
+
+.PHONY: help
+help: ## print this list
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1~\2/p' $(MAKEFILE_LIST) | column -t -s '~'
+
+.PHONY: bootstrap
+bootstrap: ## install what a build needs and is missing (apt packages, .venv)
+	@scripts/bootstrap
+
+.PHONY: build
+build: bootstrap ## the programs build/bin/headrace and build/bin/headrace-bench, optimised
+	@$(call tree,release,programs)
+	@ln -sfn release/bin build/bin
+
+.PHONY: demo
+demo: build ## the worked example: one customer, four changes, what the table and its changelog gain
+	@build/bin/headrace demo
+
+.PHONY: test
+test: bootstrap ## build and run every test that needs no other program (TESTS='-R Name' chooses)
+	@$(call tree,dev)
+	@$(CTEST) --test-dir build/dev --label-exclude interop $(TESTS)
+
+.PHONY: interop
+interop: ## both ways with Java Paimon and pypaimon
+	@scripts/bootstrap interop
+	@$(call tree,dev,,-DHEADRACE_INTEROP=ON)
+	@$(CTEST) --parallel 1 --test-dir build/dev --label-regex interop $(TESTS)
+
+.PHONY: bench
+bench: build ## the micro benchmarks, optimised
+	@cmake --build build/release --parallel $(JOBS) --target micro
+	@build/bin/headrace-micro
+
+.PHONY: lint
+lint: bootstrap ## layers, documentation, format, forbidden words
+	@tools/lint
+
+.PHONY: format
+format: bootstrap ## clang-format every tracked C++ file in place
+	@tools/lint --fix
+
+.PHONY: asan
+asan: bootstrap ## the tests under the address and undefined-behaviour sanitizers
+	@$(call tree,asan)
+	@$(CTEST) --test-dir build/asan $(TESTS)
+
+.PHONY: tsan
+tsan: bootstrap ## the tests under the thread sanitizer
+	@$(call tree,tsan)
+	@$(CTEST) --test-dir build/tsan $(TESTS)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
+	@scripts/bootstrap fuzz
+	@$(call tree,fuzz)
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+.PHONY: tidy
+tidy: ## clang-tidy over the files changed since main (FILES='…' chooses)
+	@scripts/bootstrap fuzz
+	@cmake --preset tidy > build/tidy.configure.log || { cat build/tidy.configure.log; exit 1; }
+	@scripts/tidy build/tidy $(FILES)
+
+.PHONY: report
+report: bootstrap ## sizes, long functions, what headers drag in, share of comments
+	@.venv/bin/python tools/report.py
+
+.PHONY: install
+install: build ## install the program below PREFIX (/usr/local), with the Arrow libraries it needs
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+.PHONY: clean
+clean: ## remove the build trees (the Python environments stay)
+	@rm -rf build
