@@ -49,7 +49,7 @@ interop: ## both ways with Java Paimon and pypaimon
 
 .PHONY: bench
 bench: build ## the micro benchmarks, optimised
-	@cmake --build build/release --parallel $(JOBS) --target micro
+	@cmake --build build/release --parallel $(JOBS) --target headrace-micro
 	@build/bin/headrace-micro
 
 .PHONY: lint

@@ -1,7 +1,8 @@
-# headrace_room(name DEPENDS rooms… LIBS targets…)
+# headrace_room(name DEPENDS rooms… LIBS targets… [FOLDER folder])
 #   The static library headrace_<name> from src/<name>/*.cc, and the test program <name>_tests from src/<name>/*_test.cc,
 #   which links only this room and what lies below it. A room without code yet is an interface library.
-#   A room sees src/ and include/; Arrow is always there.
+#   A room sees src/ and include/; Arrow is always there. FOLDER: the code is there and not in src/<name> (the faces).
+#   main.cc is left out: it belongs to the program that a face makes of its room.
 #
 # headrace_program(name SOURCES… ROOMS… LIBS…)            a program in <build>/bin
 # headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN])
@@ -40,16 +41,19 @@ function(headrace_add_tests target prefix)
 endfunction()
 
 function(headrace_room name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS;LIBS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "headrace_room(${name}): unknown argument ${ARG_UNPARSED_ARGUMENTS}")
   endif()
 
   set(folder "${CMAKE_SOURCE_DIR}/src/${name}")
+  if(ARG_FOLDER)
+    set(folder "${CMAKE_SOURCE_DIR}/${ARG_FOLDER}")
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cc")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
 
   set(library headrace_${name})
   if(sources)
@@ -60,6 +64,9 @@ function(headrace_room name)
     set(scope INTERFACE)
   endif()
   target_include_directories(${library} ${scope} "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include")
+  if(ARG_FOLDER)
+    target_include_directories(${library} ${scope} "${CMAKE_SOURCE_DIR}")
+  endif()
   list(TRANSFORM ARG_DEPENDS PREPEND headrace_)
   target_link_libraries(${library} ${scope} ${ARG_DEPENDS} ${ARG_LIBS} headrace_dep::arrow Threads::Threads)
 
