@@ -1,0 +1,41 @@
+// An opened table: where it lies, its schema at opening time, its options for the access asked for.
+//
+// A handle, cheap to copy, immutable, safe to share between threads. It sees newer snapshots but keeps the schema it was
+// opened with. `name` is for messages: "db.t", or the folder it was opened by.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "file/data_file_reader.h"
+#include "format/table_options.h"
+#include "format/table_schema.h"
+#include "io/store.h"
+
+namespace headrace {
+
+struct Table {
+  std::shared_ptr<Store> store;
+  std::shared_ptr<Clock> clock;
+  std::string path;
+  std::string name;
+  std::shared_ptr<const TableSchema> schema;
+  TableOptions options;
+
+  std::vector<DataField> PartitionFields() const { return schema->FieldsOf(schema->partition_keys); }
+  // The folder of one bucket.
+  Result<std::string> BucketDirectory(const BinaryRow& partition, BucketId bucket) const;
+  // `external_path` where the file has one, else the file in its bucket's folder.
+  Result<std::string> PathOf(const ManifestEntry& entry) const;
+  // Reads schema versions once and remembers them.
+  SchemaLookup schema_by_id;
+};
+
+// Opens the newest schema under `path`. kNotFound when there is no table; kUnsupported when an option is refused for the access.
+Result<Table> OpenTableAt(std::shared_ptr<Store> store, std::shared_ptr<Clock> clock, const std::string& path,
+                          std::string name, Access access);
+
+}  // namespace headrace

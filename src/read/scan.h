@@ -1,0 +1,50 @@
+// Batch reads of one snapshot: plan into splits, open a split, read rows by the merge engine.
+//
+// Planning is pure: every live file is in exactly one split, and files whose key ranges overlap are never parted. Readers are
+// independent of each other, one thread each. Source: MergeTreeSplitGenerator, MergeFileSplitRead, RawFileSplitRead.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "base/error.h"
+#include "catalog/table.h"
+#include "format/data_file_meta.h"
+#include "format/snapshot.h"
+
+namespace headrace {
+
+struct Split {
+  BinaryRow partition;
+  BucketId bucket;
+  int32_t total_buckets = 0;
+  std::vector<DataFileMeta> files;
+  bool raw = false;  // rows are read as they are: no file overlaps another and none holds deletes
+};
+
+std::vector<Split> PlanSplits(const Table& table, std::vector<ManifestEntry> live);
+
+struct ScanOptions {
+  std::vector<std::string> columns;  // empty: all, in schema order
+  bool key_ordered = false;          // rows of one bucket in key order; costs more than any order
+  int64_t batch_rows = 32768;
+  arrow::MemoryPool* pool = nullptr;
+};
+
+// Rows of a split: the table's columns as asked, deletes gone.
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, const Split& split, const ScanOptions& options);
+
+// The whole snapshot, split after split, in (partition bytes, bucket) order.
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenScan(const Table& table, const Snapshot& snapshot,
+                                                           const ScanOptions& options);
+
+// The current row of a primary key (values in primary-key order), or nothing. One row with `options.columns`.
+Result<std::shared_ptr<arrow::RecordBatch>> FindByKey(const Table& table, const Snapshot& snapshot,
+                                                      const std::vector<Value>& primary_key, const ScanOptions& options);
+
+}  // namespace headrace
