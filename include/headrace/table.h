@@ -1,0 +1,142 @@
+// One table: its rows, its changes, its history, its files, and writers into it.
+//
+// A handle keeps the schema it was opened with and sees newer snapshots. Reading methods may be called from many threads; a reader they
+// return belongs to one thread. Every reader's Arrow fields carry the Paimon type as SQL text in the metadata key kTypeMetadataKey, since Arrow
+// alone does not know a TIMESTAMP(0) from a TIMESTAMP(3).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "headrace/error.h"
+
+namespace headrace {
+
+inline constexpr char kTypeMetadataKey[] = "headrace.type";
+
+struct ColumnInfo {
+  int32_t id = 0;
+  std::string name;
+  std::string type;  // Paimon's SQL text, "BIGINT NOT NULL"
+  std::string comment;
+};
+
+struct TableInfo {
+  std::string name;  // "db.table", or the folder it was opened by
+  std::string path;
+  int64_t schema_id = 0;
+  std::vector<ColumnInfo> columns;
+  std::vector<std::string> primary_key;
+  std::vector<std::string> partition_by;
+  std::map<std::string, std::string> options;
+  std::string comment;
+  std::vector<std::string> unknown_options;  // kept, but not known to Paimon: told once
+};
+
+struct ReadOptions {
+  std::vector<std::string> columns;        // empty: all, in schema order
+  std::optional<int64_t> snapshot;         // nothing: the latest
+  int64_t batch_rows = 32768;
+  bool key_ordered = false;                // rows of a bucket in key order
+};
+
+struct ChangesOptions {
+  enum class From { kSnapshot, kEarliest, kLatest, kFull };
+  From from = From::kEarliest;
+  int64_t from_snapshot = 0;               // kSnapshot: inclusive
+  std::optional<int64_t> to_snapshot;      // inclusive; nothing: all there is, or for ever when `follow`
+  bool follow = false;
+  std::vector<std::string> columns;
+};
+
+// A table's changes in snapshot order: the columns, then _rowkind (utf8: +I -U +U -D) and _snapshot (int64). kFull starts with the rows
+// of the state as +I.
+class ChangeReader {
+ public:
+  virtual ~ChangeReader() = default;
+  virtual std::shared_ptr<arrow::Schema> schema() const = 0;
+  // The next rows; null when there are none at present (`follow`) or no more.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
+  virtual bool at_end() const = 0;
+  // Snapshots passed over because they were overwrites, whose changes no stream shows.
+  virtual int64_t skipped_overwrites() const = 0;
+  // Start here to go on without gap or repeat.
+  virtual int64_t next_snapshot() const = 0;
+};
+
+// A writer into a table. One thread at a time. Rows are visible after Commit, all or none.
+class TableWriter {
+ public:
+  virtual ~TableWriter() = default;
+  // All columns in schema order; `kinds` int8 RowKind bytes (0 +I, 1 -U, 2 +U, 3 -D), or null for inserts.
+  virtual Status Write(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) = 0;
+  // The newest snapshot made, or nothing when there was nothing to commit.
+  virtual Result<std::optional<int64_t>> Commit() = 0;
+};
+
+struct CompactResult {
+  std::vector<int64_t> snapshots;  // empty: nothing to do
+  int64_t files_before = 0;
+  int64_t files_after = 0;
+  int64_t bytes_written = 0;
+};
+
+// One sorted run of a bucket's tree, as `inspect` draws it.
+struct RunInfo {
+  int32_t level = 0;
+  int64_t files = 0;
+  int64_t rows = 0;
+  std::optional<int64_t> deletes;
+  int64_t bytes = 0;
+  std::string min_key;  // empty for append tables
+  std::string max_key;
+  int64_t min_sequence = 0;
+  int64_t max_sequence = 0;
+};
+
+struct BucketInfo {
+  std::string partition;  // "dt=2024-01-01/region=eu", empty without partitions
+  int32_t bucket = 0;
+  int32_t total_buckets = 0;
+  std::vector<RunInfo> runs;  // newest first: level 0, then 1, 2 …
+  int64_t changelog_files = 0;  // of all retained snapshots
+  int64_t changelog_rows = 0;
+};
+
+class TableHandle {
+ public:
+  virtual ~TableHandle() = default;
+
+  virtual const TableInfo& info() const = 0;
+
+  virtual Result<std::unique_ptr<arrow::RecordBatchReader>> Read(const ReadOptions& options) = 0;
+  // The current row of a key given as column=text pairs, as JSON lines show the values; nothing when there is none. One row.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> Get(const std::vector<std::pair<std::string, std::string>>& key,
+                                                          const ReadOptions& options) = 0;
+  virtual Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) = 0;
+
+  // kUnsupported when an option of the table is refused for writing, naming it.
+  virtual Result<std::unique_ptr<TableWriter>> OpenWriter() = 0;
+  virtual Result<CompactResult> Compact(bool full) = 0;
+
+  // What `show` prints, as small Arrow tables.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowSchemas() = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowSnapshots() = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowOptions() = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowFiles(std::optional<int64_t> snapshot) = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowManifests(std::optional<int64_t> snapshot) = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowJobs() = 0;
+  virtual Status DropJob(const std::string& job) = 0;
+  virtual Result<std::vector<BucketInfo>> Tree(std::optional<int64_t> snapshot) = 0;
+
+  virtual Result<std::optional<int64_t>> LatestSnapshot() = 0;
+};
+
+}  // namespace headrace
