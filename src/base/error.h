@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include <arrow/util/string_builder.h>
-
 #include "headrace/error.h"
 
 namespace headrace {
@@ -21,10 +19,12 @@ inline bool IsKind(const Status& status, ErrorKind kind) { return !status.ok() &
 // The same kind with `context` put before the message, as in "reading table db.t: …". OK stays OK.
 Status WithContext(std::string_view context, const Status& status);
 
-#define HEADRACE_ERROR_MAKER(Name, kind)                                               \
-  template <typename... Args>                                                          \
-  Status Name(Args&&... args) {                                                        \
-    return MakeError(kind, arrow::util::StringBuilder(std::forward<Args>(args)...));   \
+// The parts of the message are joined as an ostream prints them; Arrow's own joining is borrowed through its public door.
+#define HEADRACE_ERROR_MAKER(Name, kind)                                                                     \
+  template <typename... Args>                                                                                \
+  Status Name(Args&&... args) {                                                                              \
+    return MakeError(kind,                                                                                   \
+                     Status::FromArgs(arrow::StatusCode::UnknownError, std::forward<Args>(args)...).message()); \
   }
 
 HEADRACE_ERROR_MAKER(Invalid, ErrorKind::kInvalid)
