@@ -19,6 +19,10 @@ set(headrace_fixtures_header "${CMAKE_BINARY_DIR}/generated/headrace_fixtures.h"
 file(CONFIGURE OUTPUT "${headrace_fixtures_header}" CONTENT
   "#ifndef HEADRACE_FIXTURES\n#define HEADRACE_FIXTURES \"${CMAKE_SOURCE_DIR}/tests/fixtures\"\n#endif\n")
 
+# What scripts/fuzz runs: a line a target, with its corpus.
+set(headrace_fuzz_list "${CMAKE_BINARY_DIR}/fuzz_targets.txt")
+file(WRITE "${headrace_fuzz_list}" "")
+
 # The environment of every test: Arrow's memory must be visible to the address sanitizer.
 set(headrace_test_environment "TZ=UTC")
 if(HEADRACE_SANITIZE MATCHES "address")
@@ -105,7 +109,7 @@ function(headrace_fuzz_target name)
     add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    set_property(GLOBAL APPEND PROPERTY HEADRACE_FUZZ_TARGETS ${name})
+    file(APPEND "${headrace_fuzz_list}" "${name}\t${ARG_CORPUS}\n")
   elseif(HEADRACE_TESTS)
     add_executable(${name} ${ARG_SOURCES} "${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc")
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
