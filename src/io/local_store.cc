@@ -1,0 +1,323 @@
+// The local store: whole files by temporary file and link or rename, streams under their own name.
+#include "io/local_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <arrow/buffer.h>
+#include <arrow/io/file.h>
+
+#include "base/uuid.h"
+#include "io/posix_file.h"
+#include "io/store_path.h"
+
+namespace headrace {
+namespace {
+
+// Files that are read whole are metadata of kilobytes; a limit keeps a wrong path from taking all memory.
+constexpr int64_t kMostReadWhole = int64_t{1} << 31;
+
+int64_t ModifiedMs(const struct stat& info) {
+  return static_cast<int64_t>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1000000;
+}
+
+FileInfo ToFileInfo(std::string path, const struct stat& info) {
+  const bool is_directory = S_ISDIR(info.st_mode);
+  return {.path = std::move(path),
+          .size_bytes = is_directory ? 0 : static_cast<int64_t>(info.st_size),
+          .modified_ms = ModifiedMs(info),
+          .is_directory = is_directory};
+}
+
+// Whether rename or link failed because the file system does not know the operation, not because of these files.
+bool IsMissingOperation(int number) {
+  return number == EPERM || number == EOPNOTSUPP || number == ENOSYS || number == EINVAL || number == EMLINK;
+}
+
+int RenameWithoutReplacing(const std::string& from, const std::string& to) {
+  return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+}
+
+// Where the outcome of giving a file its name stands.
+enum class Naming { kDone, kTaken, kNothingDone, kUnknown };
+
+struct NamingResult {
+  Naming naming;
+  int number;  // errno of a failure
+};
+
+NamingResult NameByRename(const std::string& temporary, const std::string& path) {
+  if (RenameWithoutReplacing(temporary, path) == 0) return {Naming::kDone, 0};
+  if (errno == EEXIST) return {Naming::kTaken, 0};
+  const bool may_have_happened = errno == EIO || errno == ETIMEDOUT || errno == ESTALE;
+  return {may_have_happened ? Naming::kUnknown : Naming::kNothingDone, errno};
+}
+
+// Gives the finished temporary file its final name unless something has it. `fd` is the open temporary file.
+NamingResult NameIfFree(int fd, const std::string& temporary, const std::string& path) {
+  if (link(temporary.c_str(), path.c_str()) == 0) return {Naming::kDone, 0};
+  const int failure = errno;
+  if (IsMissingOperation(failure)) return NameByRename(temporary, path);
+
+  // Over a network an answer can get lost and the repeated request then finds our own link: the count of links tells.
+  struct stat info{};
+  const bool counted = fstat(fd, &info) == 0;
+  if (counted && info.st_nlink >= 2) return {Naming::kDone, 0};
+  if (failure == EEXIST) return {Naming::kTaken, 0};
+  const bool may_have_happened = failure == EIO || failure == ETIMEDOUT || failure == ESTALE;
+  return {may_have_happened ? Naming::kUnknown : Naming::kNothingDone, failure};
+}
+
+// A durable file with these bytes under a temporary name in the folder of `path`.
+struct TemporaryFile {
+  std::string path;
+  FileDescriptor file;
+
+  ~TemporaryFile() {
+    if (!path.empty()) unlink(path.c_str());
+  }
+};
+
+Status WriteTemporary(const std::string& path, std::string_view bytes, bool sync, TemporaryFile* temporary) {
+  // A name of 255 bytes is legal; shortened, the temporary name stays legal too.
+  const std::string name(NameIn(path).substr(0, 128));
+  const std::string temporary_path = JoinPath(ParentOf(path), "." + name + "." + NewUuid() + ".tmp");
+  HEADRACE_ASSIGN_OR_RETURN(temporary->file, CreateNew(temporary_path, sync));
+  temporary->path = temporary_path;
+  HEADRACE_RETURN_NOT_OK(WriteFully(temporary->file.get(), bytes, temporary_path));
+  return sync ? SyncFile(temporary->file.get(), temporary_path) : Status::OK();
+}
+
+class LocalOutputStream final : public arrow::io::OutputStream {
+ public:
+  LocalOutputStream(std::string path, FileDescriptor file, bool sync)
+      : path_(std::move(path)), file_(std::move(file)), sync_(sync) {}
+
+  ~LocalOutputStream() override { Discard(); }
+
+  Status Write(const void* data, int64_t bytes) override {
+    if (!file_.valid()) return IoError("writing ", path_, ": the stream is closed");
+    if (bytes < 0) return Invalid("writing ", path_, ": ", bytes, " bytes");
+    position_ += bytes;
+    const std::string_view more(static_cast<const char*>(data), static_cast<size_t>(bytes));
+    if (buffer_.size() + more.size() < kBufferBytes) {
+      buffer_ += more;
+      return Status::OK();
+    }
+    HEADRACE_RETURN_NOT_OK(Flush());
+    return WriteFully(file_.get(), more, path_);
+  }
+  using Writable::Write;
+
+  Status Flush() override {
+    if (!file_.valid()) return IoError("writing ", path_, ": the stream is closed");
+    const std::string pending = std::exchange(buffer_, {});
+    return WriteFully(file_.get(), pending, path_);
+  }
+
+  Status Close() override {
+    if (!file_.valid()) return Status::OK();
+    const Status status = Finish();
+    if (!status.ok()) Discard();
+    return status;
+  }
+
+  Status Abort() override {
+    Discard();
+    return Status::OK();
+  }
+
+  bool closed() const override { return !file_.valid(); }
+  Result<int64_t> Tell() const override { return position_; }
+
+ private:
+  static constexpr size_t kBufferBytes = 64 * 1024;
+
+  Status Finish() {
+    HEADRACE_RETURN_NOT_OK(Flush());
+    if (sync_) HEADRACE_RETURN_NOT_OK(SyncFile(file_.get(), path_));
+    if (sync_) HEADRACE_RETURN_NOT_OK(SyncFolder(ParentOf(path_)));
+    const Status closed = file_.Close(path_);
+    if (!closed.ok()) unlink(path_.c_str());
+    return closed;
+  }
+
+  // An unfinished file is nobody's: nothing refers to it yet.
+  void Discard() {
+    if (!file_.valid()) return;
+    unlink(path_.c_str());
+    file_ = FileDescriptor();
+  }
+
+  const std::string path_;
+  FileDescriptor file_;
+  const bool sync_;
+  std::string buffer_;
+  int64_t position_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> AbsoluteLocalPath(std::string_view path) {
+  if (path.empty() || path.find('\0') != path.npos) return Invalid("'", path, "' is not a path");
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(std::filesystem::path(path), error);
+  if (error) return IoError("finding the current folder for the path ", path, ": ", error.message());
+  std::string text = absolute.lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+Result<std::vector<FileInfo>> LocalStore::List(const std::string& directory) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
+  DIR* const stream = opendir(directory.c_str());
+  if (stream == nullptr && errno == ENOENT) return std::vector<FileInfo>();
+  if (stream == nullptr) return ErrnoError(errno, "listing", directory);
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, closedir);
+
+  std::vector<FileInfo> found;
+  while (true) {
+    errno = 0;
+    const dirent* const entry = readdir(stream);
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat info{};
+    if (fstatat(dirfd(stream), entry->d_name, &info, 0) != 0) {
+      if (errno == ENOENT || errno == ELOOP) continue;  // deleted meanwhile, or a link to nothing
+      return ErrnoError(errno, "listing", JoinPath(directory, name));
+    }
+    found.push_back(ToFileInfo(JoinPath(directory, name), info));
+  }
+  if (errno != 0) return ErrnoError(errno, "listing", directory);
+  return found;
+}
+
+Result<std::optional<FileInfo>> LocalStore::Stat(const std::string& path) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  struct stat info{};
+  if (stat(path.c_str(), &info) == 0) return std::optional<FileInfo>(ToFileInfo(path, info));
+  if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileInfo>();
+  return ErrnoError(errno, "looking for", path);
+}
+
+Result<std::string> LocalStore::ReadAll(const std::string& path) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, OpenToRead(path));
+  struct stat info{};
+  if (fstat(file.get(), &info) != 0) return ErrnoError(errno, "reading", path);
+
+  std::string bytes;
+  size_t filled = 0;
+  int64_t expected = info.st_size;
+  while (true) {
+    // One byte more than expected, so that the end shows itself; a file that grows meanwhile is read on.
+    if (expected >= kMostReadWhole) {
+      return OverBudget("reading ", path, " whole: ", expected, " bytes, at most ", kMostReadWhole, " are read at once");
+    }
+    bytes.resize(static_cast<size_t>(expected) + 1);
+    const ssize_t got = read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoError(errno, "reading", path);
+    if (got == 0) break;
+    filled += static_cast<size_t>(got);
+    if (filled == bytes.size()) expected = static_cast<int64_t>(filled) * 2;
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+Result<std::shared_ptr<arrow::io::RandomAccessFile>> LocalStore::OpenForRead(const std::string& path) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, OpenToRead(path));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::RandomAccessFile> opened,
+                            arrow::io::ReadableFile::Open(file.get()));
+  file.Release();  // Arrow's file closes it from here on
+  return opened;
+}
+
+Result<std::shared_ptr<arrow::io::OutputStream>> LocalStore::OpenForWrite(const std::string& path) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, CreateNew(path, options_.sync));
+  return std::make_shared<LocalOutputStream>(path, std::move(file), options_.sync);
+}
+
+Status LocalStore::Replace(const std::string& path, std::string_view bytes) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  TemporaryFile temporary;
+  HEADRACE_RETURN_NOT_OK(WriteTemporary(path, bytes, options_.sync, &temporary));
+  if (rename(temporary.path.c_str(), path.c_str()) != 0) return ErrnoError(errno, "replacing", path);
+  temporary.path.clear();  // it has its final name now
+  return options_.sync ? SyncFolder(ParentOf(path)) : Status::OK();
+}
+
+Result<PublishResult> LocalStore::PublishIfAbsent(const std::string& path, std::string_view bytes) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  TemporaryFile temporary;
+  HEADRACE_RETURN_NOT_OK(WriteTemporary(path, bytes, options_.sync, &temporary));
+
+  const NamingResult result = NameIfFree(temporary.file.get(), temporary.path, path);
+  switch (result.naming) {
+    case Naming::kTaken:
+      return PublishResult::kExists;
+    case Naming::kUnknown:
+      return MakeError(ErrorKind::kCommitUnknown, "whether the file was published is not known: " +
+                                                      ErrnoError(result.number, "publishing", path).message());
+    case Naming::kNothingDone:
+      if (!IsMissingOperation(result.number)) return ErrnoError(result.number, "publishing", path);
+      return Unsupported("publishing ", path, ": its file system has neither hard links nor a rename that does not replace (",
+                         ErrnoError(result.number, "link", path).message(),
+                         "), so two writers could overwrite each other; use another file system");
+    case Naming::kDone:
+      break;
+  }
+  if (!options_.sync) return PublishResult::kPublished;
+  const Status durable = SyncFolder(ParentOf(path));
+  if (durable.ok()) return PublishResult::kPublished;
+  return CommitUnknown("the file ", path, " was published, but may not survive a power failure: ", durable.message());
+}
+
+Status LocalStore::Delete(const std::string& path) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
+  if (unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return Status::OK();
+  return ErrnoError(errno, "deleting", path);
+}
+
+Status LocalStore::DeleteRecursively(const std::string& directory) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
+  if (directory == "/") return Invalid("deleting /: refused");
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  if (!error || error.value() == ENOENT || error.value() == ENOTDIR) return Status::OK();
+  return ErrnoError(error.value(), "deleting the folder", directory);
+}
+
+Status LocalStore::RenameDirectory(const std::string& from, const std::string& to) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(from));
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(to));
+  HEADRACE_RETURN_NOT_OK(CheckFolderMove(from, to));
+  struct stat info{};
+  if (stat(from.c_str(), &info) != 0) return ErrnoError(errno == ENOTDIR ? ENOENT : errno, "moving", from);
+  if (!S_ISDIR(info.st_mode)) return ErrnoError(ENOTDIR, "moving", from);
+  HEADRACE_RETURN_NOT_OK(MakeFolders(ParentOf(to), options_.sync));
+
+  if (RenameWithoutReplacing(from, to) != 0) {
+    if (!IsMissingOperation(errno)) return ErrnoError(errno, "moving " + from + " to", to);
+    // A plain rename would replace an empty folder; nobody but us makes folders of that name at this moment.
+    if (stat(to.c_str(), &info) == 0) return ErrnoError(EEXIST, "moving " + from + " to", to);
+    if (rename(from.c_str(), to.c_str()) != 0) return ErrnoError(errno, "moving " + from + " to", to);
+  }
+  if (!options_.sync) return Status::OK();
+  HEADRACE_RETURN_NOT_OK(SyncFolder(ParentOf(to)));
+  return SyncFolder(ParentOf(from));
+}
+
+}  // namespace headrace
