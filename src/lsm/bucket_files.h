@@ -1,0 +1,38 @@
+// One bucket's folder, and how its data files are opened and written.
+//
+// A plain value, cheap to copy; it does not own the store, the clock or the options, which outlive it. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <arrow/type_fwd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "file/data_file_reader.h"
+#include "file/data_file_writer.h"
+#include "format/table_options.h"
+#include "format/table_schema.h"
+#include "io/store.h"
+
+namespace headrace {
+
+struct BucketFiles {
+  Store* store = nullptr;
+  std::string directory;                      // the bucket's folder
+  std::shared_ptr<const TableSchema> schema;  // rows are read and written in this shape
+  SchemaLookup schema_by_id;                  // the shapes files were written in
+  const TableOptions* options = nullptr;
+  Clock* clock = nullptr;                     // needed for writing only
+  arrow::MemoryPool* pool = nullptr;          // null: Arrow's default
+
+  std::string PathOf(const DataFileMeta& file) const;
+  Result<std::unique_ptr<DataFileReader>> Open(const DataFileMeta& file, ReadColumns columns, int64_t batch_rows) const;
+  FileWriteSpec WriteSpec(FileNames* names, FileRole role, Level level, FileSource source) const;
+  // Deletes files that nothing lists; the first failure is returned, the others are tried all the same.
+  Status Delete(const std::vector<DataFileMeta>& files) const;
+};
+
+}  // namespace headrace

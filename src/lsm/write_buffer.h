@@ -1,0 +1,65 @@
+// The rows a bucket's writer holds in memory until a flush.
+//
+// Append numbers the rows; Sort brings them into the order of a data file: key, then the sequence fields in their direction (nulls
+// lowest), then the sequence number. Nothing is merged before the flush, so that a changelog can have every row. Memory is
+// accounted by the batches held. One thread. Source: SortBufferWriteBuffer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "base/error.h"
+#include "format/table_schema.h"
+#include "lsm/key_order.h"
+#include "lsm/merge_policy.h"
+#include "lsm/segments.h"
+
+namespace headrace {
+
+class WriteBuffer {
+ public:
+  static Result<WriteBuffer> Make(std::shared_ptr<const TableSchema> schema, MergePolicy policy, arrow::MemoryPool* pool);
+
+  // `rows` has all columns of the schema; `kinds` is int8 without nulls, one a row. The rows get `first_sequence`, +1, …
+  Status Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared_ptr<arrow::Array> kinds, int64_t first_sequence);
+
+  int64_t rows() const { return rows_; }
+  int64_t bytes() const { return bytes_; }
+  void Clear();
+
+  // All rows in order, one segment a key. RowRefs are positions in the appended batches.
+  Result<Segments> Sort() const;
+  // The newest row of each segment.
+  std::vector<RowRef> Newest(const Segments& segments) const;
+  // These rows with the columns of KeyValueFields(schema) (thin mode: without the keys).
+  Result<std::shared_ptr<arrow::RecordBatch>> Gather(std::span<const RowRef> rows, const arrow::Schema& columns) const;
+
+ private:
+  struct Held {
+    std::shared_ptr<arrow::RecordBatch> rows;
+    std::shared_ptr<arrow::Array> kinds;
+    const int8_t* kind_bytes = nullptr;
+    int64_t first_sequence = 0;
+    KeyColumn keys;
+    KeyColumn order;  // the sequence fields; unused without them
+  };
+
+  WriteBuffer(std::shared_ptr<const TableSchema> schema, MergePolicy policy, KeyOrder key_order, KeyOrder sequence_order,
+              arrow::MemoryPool* pool);
+
+  std::shared_ptr<const TableSchema> schema_;
+  MergePolicy policy_;
+  KeyOrder key_order_;
+  KeyOrder sequence_order_;
+  std::vector<int> key_columns_;
+  std::vector<int> sequence_columns_;
+  arrow::MemoryPool* pool_;
+  std::vector<Held> held_;
+  int64_t rows_ = 0;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace headrace
