@@ -12,9 +12,10 @@ PREFIX ?= /usr/local
 TESTS ?=
 FUZZ_SECONDS ?= 60
 
-CTEST = ctest --output-on-failure --no-tests=error --parallel $(JOBS)
+CTEST = ctest --output-on-failure --no-tests=error
 
-# $(call tree,PRESET,TARGETS,CACHE…): configure once, build.
+# $(call tree,PRESET,TARGETS,CACHE…): configure, build. The unit tests run from build/dev (assertions on, quick to build); the
+# programs, and so the interop tests of them, are those of build/release, which is what a user gets.
 tree = cmake --preset $(1) $(3) > build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
        cmake --build build/$(1) --parallel $(JOBS) $(if $(2),--target $(2))
 
@@ -38,14 +39,15 @@ demo: build ## the worked example: one customer, four changes, what the table an
 
 .PHONY: test
 test: bootstrap ## build and run every test that needs no other program (TESTS='-R Name' chooses)
-	@$(call tree,dev)
-	@$(CTEST) --test-dir build/dev --label-exclude interop $(TESTS)
+	@$(call tree,dev,all all_verify_interface_header_sets)
+	@$(CTEST) --parallel $(JOBS) --test-dir build/dev $(TESTS)
 
 .PHONY: interop
 interop: ## both ways with Java Paimon and pypaimon
 	@scripts/bootstrap interop
-	@$(call tree,dev,,-DHEADRACE_INTEROP=ON)
-	@$(CTEST) --parallel 1 --test-dir build/dev --label-regex interop $(TESTS)
+	@$(call tree,release,programs interop_programs,-DHEADRACE_INTEROP=ON)
+	@ln -sfn release/bin build/bin
+	@$(CTEST) --test-dir build/release --label-regex interop $(TESTS)
 
 .PHONY: bench
 bench: build ## the micro benchmarks, optimised
@@ -63,12 +65,12 @@ format: bootstrap ## clang-format every tracked C++ file in place
 .PHONY: asan
 asan: bootstrap ## the tests under the address and undefined-behaviour sanitizers
 	@$(call tree,asan)
-	@$(CTEST) --test-dir build/asan $(TESTS)
+	@$(CTEST) --parallel $(JOBS) --test-dir build/asan $(TESTS)
 
 .PHONY: tsan
 tsan: bootstrap ## the tests under the thread sanitizer
 	@$(call tree,tsan)
-	@$(CTEST) --test-dir build/tsan $(TESTS)
+	@$(CTEST) --parallel $(JOBS) --test-dir build/tsan $(TESTS)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
@@ -81,6 +83,10 @@ tidy: ## clang-tidy over the files changed since main (FILES='…' chooses)
 	@scripts/bootstrap fuzz
 	@cmake --preset tidy > build/tidy.configure.log || { cat build/tidy.configure.log; exit 1; }
 	@scripts/tidy build/tidy $(FILES)
+
+.PHONY: headers
+headers: bootstrap ## compile every header alone (a part of test)
+	@$(call tree,dev,all_verify_interface_header_sets)
 
 .PHONY: report
 report: bootstrap ## sizes, long functions, what headers drag in, share of comments
