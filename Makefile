@@ -22,7 +22,7 @@ tree = cmake --preset $(1) $(3) > build/$(1).configure.log || { cat build/$(1).c
 .PHONY: help
 help: ## print this list
 	@echo "make TARGET, where TARGET is one of"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1~\2/p' $(MAKEFILE_LIST) | column -t -s '~'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: bootstrap
 bootstrap: ## install what a build needs and is missing (apt packages, .venv)
