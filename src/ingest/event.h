@@ -1,0 +1,75 @@
+// What becomes of one input line, and the contract of a decoder: bytes in, columns out.
+//
+// A decoder gives each line exactly one fate. kApplied appended one or two rows to the RowBuffer; every other fate appended nothing. A bad
+// record names the field and the reason; the caller knows the line's number and bytes. Decoders are pure but for memory of what they
+// have seen (schemas, the order of names, the delete before a create); the same lines in the same order give the same fates.
+// A decoder and its buffers belong to one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ingest/row_buffer.h"
+
+namespace headrace::ingest {
+
+// How values are written that do not say it themselves: plain Debezium without its schema, or JSON lines. The words are those of the
+// connector's settings. kUnsaid takes what can only mean one thing and refuses a value that could mean two.
+enum class DecimalMode { kUnsaid, kPrecise, kString };           // decimal.handling.mode
+enum class BinaryMode { kUnsaid, kBase64, kBase64Url, kHex };    // binary.handling.mode
+enum class TimeMode { kAdaptive, kMicroseconds, kConnect, kNanoseconds };  // time.precision.mode; ISO text is seen by itself
+
+struct ValueModes {
+  DecimalMode decimal = DecimalMode::kUnsaid;
+  BinaryMode binary = BinaryMode::kUnsaid;
+  TimeMode time = TimeMode::kAdaptive;
+};
+
+enum class LineFate {
+  kApplied,
+  kIgnored,    // `rule` says by which rule
+  kBad,        // `field` and `reason`
+  kTruncate,   // the source emptied the table: delete every live row
+  kNeedsRows,  // the event refers to a row that it does not send: decode again with a CurrentRows
+};
+
+struct LineOutcome {
+  LineFate fate = LineFate::kIgnored;
+  std::string_view rule;  // static text: "tombstone", "heartbeat" …
+  std::string field;      // dotted path, "after.name"; empty: the line as a whole
+  std::string reason;
+  bool foreign_form = false;  // kBad because the line is of a form that is not read here at all: the input is refused
+  // The delete before may be the first half of a key change whose second half is still to come: do not commit between them.
+  bool open_delete = false;
+
+  static LineOutcome Applied() { return {.fate = LineFate::kApplied}; }
+  static LineOutcome Ignored(std::string_view rule) { return {.fate = LineFate::kIgnored, .rule = rule}; }
+  static LineOutcome Bad(std::string field, std::string reason) {
+    return {.fate = LineFate::kBad, .field = std::move(field), .reason = std::move(reason)};
+  }
+};
+
+// The rows that events refer to without sending them: the table's newest rows, uncommitted ones included.
+class CurrentRows {
+ public:
+  struct Row {
+    const RowBuffer* rows = nullptr;  // of the table's columns
+    int64_t row = 0;
+  };
+  virtual ~CurrentRows() = default;
+  // The row that has the key of `key_rows` at `key_row`, or nothing. `before_delete`: as it was before its last delete.
+  virtual Result<std::optional<Row>> Find(const RowBuffer& key_rows, int64_t key_row, bool before_delete) = 0;
+};
+
+class LineDecoder {
+ public:
+  virtual ~LineDecoder() = default;
+  // `line` without its line end; `key_line` the message key's line, or nothing. `current` may be null: see kNeedsRows.
+  virtual LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) = 0;
+  // The source table that the events are of, once one was seen: "public.customers".
+  virtual std::string source_table() const { return {}; }
+};
+
+}  // namespace headrace::ingest

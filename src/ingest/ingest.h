@@ -1,0 +1,106 @@
+// Ingest: change events from files or standard input into one table, exactly once.
+//
+// Open expands the inputs and looks at the first lines: their form, their source tables, whether the form is one that is read here.
+// ProposeTable says which table those events would need. Run applies them. Every line read is applied, ignored by a named rule, or bad:
+// applied + ignored + dead_letters = lines, always. The position is committed with the rows, in the snapshot property
+// headrace.position.<job>, so a killed run started again continues after the last committed record.
+// One thread; `cancel` may be set from anywhere: what is whole is committed and Run returns OK with `cancelled`.
+// An Ingestion is used once: Open, perhaps ProposeTable, Run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/memory_budget.h"
+#include "base/task_group.h"
+#include "catalog/table.h"
+#include "format/table_schema.h"
+#include "ingest/event.h"
+
+namespace headrace::ingest {
+
+enum class EventFormat { kAuto, kDebeziumJson, kJson, kCsv, kParquet, kArrow };
+Result<EventFormat> ParseEventFormat(std::string_view name);  // "debezium-json", "json", "csv", "parquet", "arrow", "auto" or ""
+std::string_view NameOf(EventFormat format);
+
+struct CommitEvery {
+  std::optional<int64_t> rows;
+  std::optional<int64_t> milliseconds;
+  bool file = false;  // after each input file
+};
+
+struct IngestProgress {
+  int64_t bytes_read = 0;
+  std::optional<int64_t> bytes_total;  // nothing for standard input and packed files
+  int64_t lines_read = 0;
+  int64_t commits = 0;
+};
+
+struct IngestOptions {
+  std::vector<std::string> inputs;  // files, globs, "-" for standard input; read in this order
+  EventFormat format = EventFormat::kAuto;
+  CommitEvery commit_every;         // nothing set: every 100 000 rows and at the end
+  std::string keys_file;            // message keys, line n for line n of the one input
+  std::string kind_column;          // plain forms: the column that holds +I -U +U -D
+  std::string source_table;         // "table", "schema.table" or "db.schema.table"
+  std::string job;                  // empty: derived from the table, the inputs, the format and the source table
+  bool again = false;               // begin at the first line although the job has a position, or may have had one
+  std::string dead_letter_file;     // empty: stop at the first bad record
+  bool truncate_deletes = true;     // TRUNCATE becomes a delete of every live row; false: it is a bad record
+  ValueModes modes;                 // how plain values are written where they do not say so themselves
+  std::string csv_null;             // an unquoted CSV field of this text is null
+  char csv_delimiter = ',';
+  int64_t max_line_bytes = 64LL << 20;
+
+  MemoryBudget* budget = nullptr;   // required by Run
+  TaskGroup* compactors = nullptr;
+  std::function<void(const IngestProgress&)> progress;
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct CreateRequest {
+  std::vector<std::string> primary_key;  // empty: from the keys file or the key part of the message, else refused
+  std::vector<std::string> partition_by;
+  std::map<std::string, std::string> table_options;
+};
+
+struct IngestReport {
+  std::string job;
+  int64_t lines = 0;
+  int64_t applied = 0;
+  int64_t ignored = 0;
+  int64_t dead_letters = 0;
+  int64_t rows = 0;
+  int64_t commits = 0;
+  std::optional<int64_t> last_snapshot;
+  std::map<std::string, int64_t> ignored_by_rule;
+  bool already_ingested = false;
+  bool resumed = false;
+  bool cancelled = false;
+  std::vector<std::string> notes;
+};
+
+class Ingestion {
+ public:
+  static Result<std::unique_ptr<Ingestion>> Open(IngestOptions options);
+  virtual ~Ingestion() = default;
+
+  // The table that the events need, from their schema (exact types) or from the first plain events. kInvalid says what is missing,
+  // above all a key.
+  virtual Result<NewTable> ProposeTable(const CreateRequest& request) = 0;
+
+  // `table` was opened for Access::kWrite. On an error what came before it is committed; `report` is filled either way.
+  virtual Status Run(const Table& table, IngestReport* report) = 0;
+};
+
+// Open and Run in one.
+Status RunIngest(const Table& table, IngestOptions options, IngestReport* report);
+
+}  // namespace headrace::ingest

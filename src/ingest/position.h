@@ -1,0 +1,68 @@
+// Where an ingest job stands: how many bytes and lines of each input are in the table, and what became of them.
+//
+// Kept as versioned JSON in the snapshot property headrace.position.<job>, so it is atomic with the rows. A position is trusted only when
+// the bytes before it are the same ones: a running hash of every consumed byte is part of it. A dead-letter file's length is part of it
+// as well. Plain values; a position of a newer version is refused by name, never guessed at.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "catalog/table.h"
+
+namespace headrace::ingest {
+
+struct InputPosition {
+  std::string path;       // as it was opened, absolute; "-" is standard input
+  int64_t bytes = 0;      // consumed, of the unpacked content; rows for Parquet and Arrow
+  int64_t lines = 0;      // consumed
+  std::string hash;       // of the bytes consumed, 16 hex digits; of the whole file for Parquet and Arrow
+  bool ended = false;     // read to its end as it was then
+  bool open_end = false;  // its last line had no line end
+
+  bool operator==(const InputPosition&) const = default;
+};
+
+struct Position {
+  std::vector<InputPosition> inputs;  // in the order they were begun; all but the last are ended
+  bool finished = false;              // every input was read to its end
+  std::string format;
+  std::string source_table;           // the table the events are of, once known
+  int64_t identifier = 0;             // of the commit that holds this position
+  int64_t lines = 0, applied = 0, ignored = 0, dead_letters = 0, rows = 0;
+  std::string dead_letter_file;
+  int64_t dead_letter_bytes = 0;
+
+  bool operator==(const Position&) const = default;
+};
+
+inline constexpr std::string_view kPositionPrefix = "headrace.position.";
+inline constexpr std::string_view kDroppedPosition = R"({"version":1,"dropped":true})";
+
+std::string SerializePosition(const Position& position);
+// `origin` names where the text came from. kUnsupported for a newer version.
+Result<Position> ParsePosition(std::string_view json, std::string_view origin);
+
+struct FoundPosition {
+  Position position;
+  SnapshotId snapshot;
+};
+
+// The job's newest position: in the newest snapshot that has one, else among the retained changelogs, else among the tags. Nothing when
+// there is none. kSnapshotExpired when there is none and the table's first snapshots are gone: it may have been in them.
+Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std::string& job);
+
+// A legal job name: 1–100 of letters, digits, '-', '_' and '.'.
+Status CheckJobName(std::string_view job);
+std::string CommitUserOf(std::string_view job);
+
+// The consumer file that keeps the snapshot with the position from being expired by any writer of the table.
+Status KeepSnapshot(const Table& table, std::string_view job, SnapshotId snapshot);
+Status ReleaseSnapshot(const Table& table, std::string_view job);
+
+}  // namespace headrace::ingest
