@@ -4,7 +4,7 @@
 Looked at: links to files; paths in backticks whose first part is a folder of the project or a room (`lsm/levels.h`,
 `ingest/source`, `src/io/`; a glob must match something); `make TARGET`; `headrace COMMAND --option` in backticks and in
 fenced blocks, against the string literals of cli/ and bench/. What is made by a build (build/, warehouse/) is not looked at.
-A line with the comment <!-- unchecked --> is skipped.
+A line with the comment <!-- unchecked --> is skipped. And a room that has code must have a README.md.
 
 usage: tools/check_docs.py [ROOT]
 """
@@ -143,8 +143,16 @@ def problems_in(root, known, document, text):
             yield f"{document}:{number}: {problem}"
 
 
+def missing_readmes(known):
+    rooms = {f.split("/")[1] for f in known.files if re.match(r"src/\w+/.*\.(cc|h)$", f)}
+    for room in sorted(rooms):
+        if f"src/{room}/README.md" not in known.files:
+            yield f"src/{room}: has code but no README.md"
+
+
 def problems(root):
     known = Known(root)
+    yield from missing_readmes(known)
     for path in tree.files(root):
         if path.suffix == ".md" and not tree.is_fixture(path):
             yield from problems_in(root, known, path, tree.read(root, path))

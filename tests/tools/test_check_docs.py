@@ -63,6 +63,10 @@ class CheckDocs(SmallTreeTest):
     def test_options_of_other_programs_and_quoted_text_are_left_alone(self):
         self.assert_fine("`--output-on-failure`\n\n```\ngit commit --amend\nheadrace read 'a --depth' | sort --unique\n```")
 
+    def test_a_room_with_code_needs_a_readme(self):
+        found = list(check_docs.problems(self.tree({**PROJECT, "src/io/store.h": "", "src/sql/CMakeLists.txt": ""})))
+        self.assertEqual(found, ["src/io: has code but no README.md"])
+
     def test_a_line_can_be_exempt(self):
         self.assert_fine("`lsm/gone.h` was here once <!-- unchecked -->")
 
