@@ -59,7 +59,7 @@ struct FaultPlan {
   FaultKind kind = FaultKind::kNone;
   int64_t at = 0;  // the number of the operation, counted among those that `counts` picks
   // Which operations are counted; all by default. The publish kinds always count publishes alone.
-  std::function<bool(StoreOperation operation, const std::string& path)> counts;
+  std::function<bool(StoreOperation operation, const std::string& path)> counts = {};
 };
 
 struct LoggedOperation {

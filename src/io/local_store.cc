@@ -12,10 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include <arrow/buffer.h>
-#include <arrow/io/file.h>
-
 #include "base/uuid.h"
+#include "io/local_file.h"
 #include "io/posix_file.h"
 #include "io/store_path.h"
 
@@ -96,74 +94,6 @@ Status WriteTemporary(const std::string& path, std::string_view bytes, bool sync
   return sync ? SyncFile(temporary->file.get(), temporary_path) : Status::OK();
 }
 
-class LocalOutputStream final : public arrow::io::OutputStream {
- public:
-  LocalOutputStream(std::string path, FileDescriptor file, bool sync)
-      : path_(std::move(path)), file_(std::move(file)), sync_(sync) {}
-
-  ~LocalOutputStream() override { Discard(); }
-
-  Status Write(const void* data, int64_t bytes) override {
-    if (!file_.valid()) return IoError("writing ", path_, ": the stream is closed");
-    if (bytes < 0) return Invalid("writing ", path_, ": ", bytes, " bytes");
-    position_ += bytes;
-    const std::string_view more(static_cast<const char*>(data), static_cast<size_t>(bytes));
-    if (buffer_.size() + more.size() < kBufferBytes) {
-      buffer_ += more;
-      return Status::OK();
-    }
-    HEADRACE_RETURN_NOT_OK(Flush());
-    return WriteFully(file_.get(), more, path_);
-  }
-  using Writable::Write;
-
-  Status Flush() override {
-    if (!file_.valid()) return IoError("writing ", path_, ": the stream is closed");
-    const std::string pending = std::exchange(buffer_, {});
-    return WriteFully(file_.get(), pending, path_);
-  }
-
-  Status Close() override {
-    if (!file_.valid()) return Status::OK();
-    const Status status = Finish();
-    if (!status.ok()) Discard();
-    return status;
-  }
-
-  Status Abort() override {
-    Discard();
-    return Status::OK();
-  }
-
-  bool closed() const override { return !file_.valid(); }
-  Result<int64_t> Tell() const override { return position_; }
-
- private:
-  static constexpr size_t kBufferBytes = 64 * 1024;
-
-  Status Finish() {
-    HEADRACE_RETURN_NOT_OK(Flush());
-    if (sync_) HEADRACE_RETURN_NOT_OK(SyncFile(file_.get(), path_));
-    if (sync_) HEADRACE_RETURN_NOT_OK(SyncFolder(ParentOf(path_)));
-    const Status closed = file_.Close(path_);
-    if (!closed.ok()) unlink(path_.c_str());
-    return closed;
-  }
-
-  // An unfinished file is nobody's: nothing refers to it yet.
-  void Discard() {
-    if (!file_.valid()) return;
-    unlink(path_.c_str());
-    file_ = FileDescriptor();
-  }
-
-  const std::string path_;
-  FileDescriptor file_;
-  const bool sync_;
-  std::string buffer_;
-  int64_t position_ = 0;
-};
-
 }  // namespace
 
 Result<std::string> AbsoluteLocalPath(std::string_view path) {
@@ -237,17 +167,12 @@ Result<std::string> LocalStore::ReadAll(const std::string& path) {
 
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> LocalStore::OpenForRead(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
-  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, OpenToRead(path));
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::RandomAccessFile> opened,
-                            arrow::io::ReadableFile::Open(file.get()));
-  file.Release();  // Arrow's file closes it from here on
-  return opened;
+  return OpenLocalInput(path);
 }
 
 Result<std::shared_ptr<arrow::io::OutputStream>> LocalStore::OpenForWrite(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
-  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, CreateNew(path, options_.sync));
-  return std::make_shared<LocalOutputStream>(path, std::move(file), options_.sync);
+  return CreateLocalOutput(path, options_.sync);
 }
 
 Status LocalStore::Replace(const std::string& path, std::string_view bytes) {

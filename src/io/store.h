@@ -1,8 +1,9 @@
 // A store: the only door to the outside world. Whole-file reads and writes, listing, deletion, and the one
 // atomic act that commits are built on: publish a small file if no file of that name exists.
 //
-// Paths are absolute within the store, '/'-separated, without a trailing '/'. Parent folders are made as needed
-// and an absent folder lists as empty. A missing file is ErrorKind::kNotFound; a failure of the medium is kIo.
+// Paths are absolute within the store, '/'-separated, without a trailing '/', '.' or '..'; other forms are kInvalid, as is a file where a folder
+// is needed and the reverse. Parent folders are made as needed and an absent folder lists as empty. A missing file is
+// ErrorKind::kNotFound; a failure of the medium is kIo.
 // Thread-safe: all methods may be called at once from any thread. No method throws.
 #pragma once
 
@@ -44,8 +45,8 @@ class Store {
   virtual Result<std::string> ReadAll(const std::string& path) = 0;
   virtual Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenForRead(const std::string& path) = 0;
 
-  // A new file; kAlreadyExists when one is there. Close() makes it durable; a stream dropped before Close() leaves no file
-  // under this name, or one that the caller deletes.
+  // A new file; kAlreadyExists when one is there. Close() makes it durable; a stream dropped or aborted before Close() leaves no file
+  // under this name, unless the process dies: then a part of one may stay. After a failed Write, Close() fails too.
   virtual Result<std::shared_ptr<arrow::io::OutputStream>> OpenForWrite(const std::string& path) = 0;
 
   // Replaces a whole small file (hints, consumers). A reader sees the old or the new bytes, never a mixture.
