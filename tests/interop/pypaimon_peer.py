@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""pypaimon as a program, with the same requests and answers as the Java peer.
+
+`pypaimon_peer.py serve` reads a JSON request a line and answers {"ok":true,"lines":[…]}, {"ok":true,"value":{…}} or
+{"ok":false,"error":…}; `pypaimon_peer.py '{"op":"scan","path":DIR}'` answers one and prints the lines. Runs under the virtual
+environment that tests/interop/setup makes. Operations: create, write (inserts and upserts; row kinds only through the
+table's rowkind.field, deletes otherwise refused), scan, changes, ping. pypaimon neither compacts nor writes changelog files.
+"""
+
+import datetime
+import decimal
+import itertools
+import json
+import os
+import sys
+import traceback
+
+import pyarrow as pa
+
+from pypaimon import CatalogFactory, Schema
+from pypaimon.read.streaming_table_scan import AsyncStreamingTableScan
+from pypaimon.schema.data_types import AtomicInteger, DataField, DataTypeParser, PyarrowFieldParser
+from pypaimon.table.file_store_table import FileStoreTable
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import encoding  # noqa: E402  (beside this file)
+
+_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+# ---- Arrow to JSON
+
+def to_json(scalar, t):
+    """An Arrow scalar as a JSON value of Paimon type t."""
+    if not scalar.is_valid:
+        return None
+    if t.root == "FLOAT":
+        return encoding.floating(encoding.float32(scalar.as_py()))
+    if t.root == "DOUBLE":
+        return encoding.floating(scalar.as_py())
+    if t.root in ("BINARY", "VARBINARY", "BYTES"):
+        return scalar.as_py().hex()
+    if t.root == "DECIMAL":
+        return format(scalar.as_py(), "f")
+    if t.root == "DATE":
+        return _date(scalar.value)
+    if t.root == "TIME":
+        return _time(scalar.value * (10**9 // _UNITS[scalar.type.unit]), 3)
+    if t.root in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+        return _timestamp(scalar, t)
+    if t.root == "ARRAY":
+        return [to_json(e, t.children[0]) for e in scalar.values]
+    if t.root in ("MAP", "MULTISET"):
+        value_type = t.children[1] if t.root == "MAP" else encoding.Type("INT")
+        entries = scalar.values  # an array of key-value structs
+        pairs = [(to_json(k, t.children[0]), to_json(v, value_type)) for k, v in zip(entries.field(0), entries.field(1))]
+        return encoding.sorted_pairs(pairs)
+    if t.root == "ROW":
+        return {name: to_json(scalar[name], child) for name, child in t.children}
+    return scalar.as_py()
+
+
+def _date(days):
+    d = _EPOCH + datetime.timedelta(days=days)
+    return f"{d.year:04d}-{d.month:02d}-{d.day:02d}"
+
+
+def _time(nanos, digits):
+    seconds, fraction = divmod(nanos, 10**9)
+    text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return text if digits == 0 else f"{text}.{fraction:09d}"[: len(text) + 1 + digits]
+
+
+def _timestamp(scalar, t):
+    nanos = scalar.value * (10**9 // _UNITS[scalar.type.unit])
+    days, rest = divmod(nanos, 86_400 * 10**9)
+    return _date(days) + "T" + _time(rest, t.numbers[0]) + ("Z" if t.root == "TIMESTAMP_LTZ" else "")
+
+
+# ---- JSON to Arrow
+
+def from_json(value, t, arrow):
+    """What pa.array() takes for a JSON value of Paimon type t and Arrow type arrow."""
+    if value is None:
+        return None
+    if t.root in ("FLOAT", "DOUBLE"):
+        return float(value)
+    if t.root in ("BINARY", "VARBINARY", "BYTES"):
+        return bytes.fromhex(value)
+    if t.root == "DECIMAL":
+        return decimal.Decimal(value)
+    if t.root == "DATE":
+        return datetime.date.fromisoformat(value)
+    if t.root == "TIME":
+        return _nanos(value) // (10**9 // _UNITS[arrow.unit])
+    if t.root in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+        date, time = value.rstrip("Z").split("T")
+        nanos = (datetime.date.fromisoformat(date) - _EPOCH).days * 86_400 * 10**9 + _nanos(time)
+        return nanos // (10**9 // _UNITS[arrow.unit])
+    if t.root == "ARRAY":
+        return [from_json(e, t.children[0], arrow.value_type) for e in value]
+    if t.root in ("MAP", "MULTISET"):
+        value_type = t.children[1] if t.root == "MAP" else encoding.Type("INT")
+        return [(from_json(k, t.children[0], arrow.key_type), from_json(v, value_type, arrow.item_type)) for k, v in value]
+    if t.root == "ROW":
+        return {name: from_json(value[name], child, arrow.field(name).type) for name, child in t.children}
+    return value
+
+
+def _nanos(time):
+    clock, _, fraction = time.partition(".")
+    hours, minutes, seconds = map(int, clock.split(":"))
+    return (hours * 3600 + minutes * 60 + seconds) * 10**9 + int(fraction.ljust(9, "0") or 0)
+
+
+# ---- tables
+
+def open_table(request):
+    path = request.get("path")
+    if path is None:
+        database, name = request["table"].split(".", 1)
+        path = f"{request['warehouse']}/{database}.db/{name}"
+    table = FileStoreTable.from_path(path)
+    options = request.get("options")
+    return table.copy(options) if options else table
+
+
+def field_types(table):
+    return {f.name: encoding.from_schema_json(f.type.to_dict()) for f in table.fields}
+
+
+def create(request):
+    database, name = request["table"].split(".", 1)
+    fields = request["fields"]
+    pairs = fields.items() if isinstance(fields, dict) else [(f["name"], f["type"]) for f in fields]
+    counter = itertools.count(len(pairs))  # ids inside rows come after those of the columns; pypaimon keeps what it is given
+    columns = []
+    for i, (column, text) in enumerate(pairs):
+        parsed = encoding.to_schema_json(encoding.parse_type(text), lambda: next(counter))
+        columns.append(DataField(i, column, DataTypeParser.parse_data_type(parsed)))
+    schema = Schema(columns, partition_keys=request.get("partitionKeys", []), primary_keys=request.get("primaryKeys", []),
+                    options=request.get("options", {}))
+    catalog = CatalogFactory.create({"warehouse": request["warehouse"]})
+    catalog.create_database(database, True)
+    catalog.create_table(request["table"], schema, False)
+    return {"path": f"{request['warehouse']}/{database}.db/{name}"}
+
+
+def write(request):
+    """Rows grouped by _commit, one commit a group. +I and +U are upserts; other kinds cannot be said without rowkind.field."""
+    table = open_table(request)
+    rows = request.get("rows")
+    if rows is None:
+        with open(request["input"], encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines if line.strip()]
+    groups = {}
+    for row in rows:
+        if row.get("_rowkind", "+I") not in ("+I", "+U") and "rowkind.field" not in request.get("options", {}):
+            raise ValueError(f"pypaimon writes no {row['_rowkind']} rows")
+        groups.setdefault(row.get("_commit", 1), []).append(row)
+    builder = table.new_stream_write_builder()
+    if "user" in request:
+        builder._with_commit_user(request["user"])
+    types, schema = field_types(table), PyarrowFieldParser.from_paimon_schema(table.fields)
+    identifier = request.get("identifier", 1)
+    writer, committer = builder.new_write(), builder.new_commit()
+    try:
+        for i, key in enumerate(sorted(groups)):
+            columns = []
+            for f in schema:
+                values = [from_json(row.get(f.name), types[f.name], f.type) for row in groups[key]]
+                columns.append(pa.array(values, type=f.type))
+            writer.write_arrow(pa.Table.from_arrays(columns, schema=schema))
+            committer.commit(writer.prepare_commit(identifier + i), identifier + i)
+    finally:
+        writer.close()
+        committer.close()
+    return {"snapshot": table.snapshot_manager().get_latest_snapshot().id}
+
+
+# ---- reading
+
+def lines_of(arrow, types, names, head=lambda row: {}):
+    columns = {name: arrow.column(name) for name in arrow.column_names}
+    out = []
+    for i in range(arrow.num_rows):
+        row = head({name: column[i] for name, column in columns.items()})
+        for name in names:
+            row[name] = to_json(columns[name][i], types[name])
+        out.append(encoding.dump(row))
+    return out
+
+
+def scan(request):
+    if request.get("snapshot") is not None:
+        request = dict(request, options={**request.get("options", {}), "scan.snapshot-id": str(request["snapshot"])})
+    table = open_table(request)
+    types = field_types(table)
+    builder = table.new_read_builder()
+    names = [f.name for f in table.fields]
+    if request.get("columns"):
+        names = request["columns"]
+        builder = builder.with_projection(names)
+    splits = builder.new_scan().plan().splits()
+    arrow = builder.new_read().to_arrow(splits)
+    lines = [] if arrow is None else lines_of(arrow, types, names)
+    return lines if request.get("ordered") else sorted(lines)
+
+
+def changes(request):
+    """What a stream that starts at snapshot "from" is given for each snapshot up to "to", as pypaimon's own scan plans it."""
+    table = open_table(request)
+    types = field_types(table)
+    names = [f.name for f in table.fields]
+    manager = table.snapshot_manager()
+    last = request.get("to") or manager.get_latest_snapshot().id
+    stream = AsyncStreamingTableScan(table, prefetch_enabled=False, diff_threshold=10**9)
+    read = table.new_stream_read_builder().with_include_row_kind().new_read()
+    at, out = request.get("from", 1), []
+    while at <= last:
+        before = at
+        snapshot, at, _ = manager.find_next_scannable(at, stream.follow_up_scanner.should_scan, lookahead_size=10)
+        if at == before:
+            raise ValueError(f"snapshot {at} is no longer there")
+        if snapshot is None or snapshot.id > last:
+            continue
+        arrow = read.to_arrow(stream._create_follow_up_plan(snapshot).splits())
+        if arrow is not None:
+            out += lines_of(arrow, types, names, lambda row: {"_rowkind": row["_row_kind"].as_py(), "_snapshot": snapshot.id})
+    return out
+
+
+OPERATIONS = {"create": create, "write": write, "scan": scan, "changes": changes, "ping": lambda request: {"peer": "pypaimon"}}
+
+
+def serve():
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints must not come between the answers
+    for line in sys.stdin:
+        try:
+            result = OPERATIONS[(request := json.loads(line))["op"]](request)
+            answer = {"ok": True, "lines" if isinstance(result, list) else "value": result}
+        except Exception as error:
+            answer = {"ok": False, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+        answers.write(encoding.dump(answer) + "\n")
+        answers.flush()
+
+
+def main():
+    if sys.argv[1:] == ["serve"]:
+        serve()
+        return
+    if len(sys.argv) != 2:
+        sys.exit("usage: pypaimon_peer.py serve | JSON-REQUEST")
+    request = json.loads(sys.argv[1])
+    result = OPERATIONS[request["op"]](request)
+    print("\n".join(result) if isinstance(result, list) else encoding.dump(result))
+
+
+if __name__ == "__main__":
+    main()
