@@ -29,7 +29,8 @@ class SystemClock final : public Clock {
 // Stands still until it is moved; sleeping moves it and returns at once.
 class ManualClock final : public Clock {
  public:
-  explicit ManualClock(int64_t now_ms = 0, int64_t zone_offset_ms = 0) : now_ms_(now_ms), zone_offset_ms_(zone_offset_ms) {}
+  explicit ManualClock(int64_t now_ms = 0, int64_t zone_offset_ms = 0)
+      : now_ms_(now_ms), zone_offset_ms_(zone_offset_ms) {}
 
   int64_t NowMs() override { return now_ms_.load(); }
   int64_t LocalNowMs() override { return NowMs() + zone_offset_ms_; }

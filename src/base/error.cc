@@ -24,21 +24,14 @@ arrow::StatusCode CodeFor(ErrorKind kind) {
     case ErrorKind::kInvalid:
     case ErrorKind::kCorruption:
     case ErrorKind::kSnapshotExpired:
-    case ErrorKind::kCommitConflict:
-      return arrow::StatusCode::Invalid;
-    case ErrorKind::kUnsupported:
-      return arrow::StatusCode::NotImplemented;
-    case ErrorKind::kNotFound:
-      return arrow::StatusCode::KeyError;
-    case ErrorKind::kAlreadyExists:
-      return arrow::StatusCode::AlreadyExists;
-    case ErrorKind::kOverBudget:
-      return arrow::StatusCode::OutOfMemory;
+    case ErrorKind::kCommitConflict: return arrow::StatusCode::Invalid;
+    case ErrorKind::kUnsupported: return arrow::StatusCode::NotImplemented;
+    case ErrorKind::kNotFound: return arrow::StatusCode::KeyError;
+    case ErrorKind::kAlreadyExists: return arrow::StatusCode::AlreadyExists;
+    case ErrorKind::kOverBudget: return arrow::StatusCode::OutOfMemory;
     case ErrorKind::kIo:
-    case ErrorKind::kCommitUnknown:
-      return arrow::StatusCode::IOError;
-    case ErrorKind::kCancelled:
-      return arrow::StatusCode::Cancelled;
+    case ErrorKind::kCommitUnknown: return arrow::StatusCode::IOError;
+    case ErrorKind::kCancelled: return arrow::StatusCode::Cancelled;
   }
   return arrow::StatusCode::UnknownError;
 }
@@ -47,28 +40,17 @@ arrow::StatusCode CodeFor(ErrorKind kind) {
 
 std::string_view NameOf(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kInvalid:
-      return "invalid";
-    case ErrorKind::kCorruption:
-      return "corruption";
-    case ErrorKind::kUnsupported:
-      return "unsupported";
-    case ErrorKind::kNotFound:
-      return "not found";
-    case ErrorKind::kAlreadyExists:
-      return "already exists";
-    case ErrorKind::kCommitConflict:
-      return "commit conflict";
-    case ErrorKind::kCommitUnknown:
-      return "commit outcome unknown";
-    case ErrorKind::kSnapshotExpired:
-      return "snapshot expired";
-    case ErrorKind::kOverBudget:
-      return "over the memory budget";
-    case ErrorKind::kIo:
-      return "input/output";
-    case ErrorKind::kCancelled:
-      return "cancelled";
+    case ErrorKind::kInvalid: return "invalid";
+    case ErrorKind::kCorruption: return "corruption";
+    case ErrorKind::kUnsupported: return "unsupported";
+    case ErrorKind::kNotFound: return "not found";
+    case ErrorKind::kAlreadyExists: return "already exists";
+    case ErrorKind::kCommitConflict: return "commit conflict";
+    case ErrorKind::kCommitUnknown: return "commit outcome unknown";
+    case ErrorKind::kSnapshotExpired: return "snapshot expired";
+    case ErrorKind::kOverBudget: return "over the memory budget";
+    case ErrorKind::kIo: return "input/output";
+    case ErrorKind::kCancelled: return "cancelled";
   }
   return "unknown";
 }
@@ -83,16 +65,11 @@ ErrorKind KindOf(const Status& status) {
     return static_cast<const KindDetail&>(*detail).kind();
   }
   switch (status.code()) {
-    case arrow::StatusCode::NotImplemented:
-      return ErrorKind::kUnsupported;
-    case arrow::StatusCode::OutOfMemory:
-      return ErrorKind::kOverBudget;
-    case arrow::StatusCode::Cancelled:
-      return ErrorKind::kCancelled;
-    case arrow::StatusCode::IOError:
-      return ErrorKind::kIo;
-    default:
-      return ErrorKind::kInvalid;
+    case arrow::StatusCode::NotImplemented: return ErrorKind::kUnsupported;
+    case arrow::StatusCode::OutOfMemory: return ErrorKind::kOverBudget;
+    case arrow::StatusCode::Cancelled: return ErrorKind::kCancelled;
+    case arrow::StatusCode::IOError: return ErrorKind::kIo;
+    default: return ErrorKind::kInvalid;
   }
 }
 

@@ -20,11 +20,11 @@ inline bool IsKind(const Status& status, ErrorKind kind) { return !status.ok() &
 Status WithContext(std::string_view context, const Status& status);
 
 // The parts of the message are joined as an ostream prints them; Arrow's own joining is borrowed through its public door.
-#define HEADRACE_ERROR_MAKER(Name, kind)                                                                     \
-  template <typename... Args>                                                                                \
-  Status Name(Args&&... args) {                                                                              \
-    return MakeError(kind,                                                                                   \
-                     Status::FromArgs(arrow::StatusCode::UnknownError, std::forward<Args>(args)...).message()); \
+#define HEADRACE_ERROR_MAKER(Name, kind)                                                                 \
+  template <typename... Args>                                                                            \
+  Status Name(Args&&... args) {                                                                          \
+    return MakeError(                                                                                    \
+        kind, Status::FromArgs(arrow::StatusCode::UnknownError, std::forward<Args>(args)...).message()); \
   }
 
 HEADRACE_ERROR_MAKER(Invalid, ErrorKind::kInvalid)

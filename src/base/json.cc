@@ -29,7 +29,8 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
     key_ = std::move(value);
     return true;
   }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
     // "[json.exception.parse_error.101] parse error at line 1, column 5: …": only what follows the bracket is for people.
     std::string_view what = error.what();
     if (const size_t end = what.find("] "); end != what.npos) what.remove_prefix(end + 2);
@@ -84,7 +85,8 @@ Status WrongType(std::string_view key, std::string_view origin, std::string_view
   std::string shown = ToJsonText(found, JsonLayout::kFlat);
   if (shown.size() > 80) {
     size_t end = 77;
-    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;  // not inside a character
+    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80)
+      --end;  // not inside a character
     shown = shown.substr(0, end) + "...";
   }
   return Corruption(origin, ": \"", key, "\" must be ", wanted, ", but is ", shown);
@@ -92,7 +94,8 @@ Status WrongType(std::string_view key, std::string_view origin, std::string_view
 
 Result<const json*> Member(const json& object, std::string_view key, std::string_view origin) {
   if (!object.is_object()) {
-    return Corruption(origin, ": an object with the key \"", key, "\" is expected, but ", object.type_name(), " was found");
+    return Corruption(origin, ": an object with the key \"", key, "\" is expected, but ", object.type_name(),
+                      " was found");
   }
   const auto member = object.find(key);
   if (member == object.end() || member->is_null()) return nullptr;
@@ -116,8 +119,9 @@ Status Read(const json& value, std::string_view key, std::string_view origin, bo
 }
 
 Status Read(const json& value, std::string_view key, std::string_view origin, int64_t& out) {
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
+  const bool fits =
+      value.is_number_integer() &&
+      (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
   if (!fits) return WrongType(key, origin, "a 64-bit integer", value);
   out = value.get<int64_t>();
   return Status::OK();
@@ -141,7 +145,8 @@ Status Read(const json& value, std::string_view key, std::string_view origin, st
   return Status::OK();
 }
 
-Status Read(const json& value, std::string_view key, std::string_view origin, std::map<std::string, std::string>& out) {
+Status Read(const json& value, std::string_view key, std::string_view origin,
+            std::map<std::string, std::string>& out) {
   if (!value.is_object()) return WrongType(key, origin, "an object of strings", value);
   for (const auto& [name, element] : value.items()) {
     if (!element.is_string()) return WrongType(key, origin, "an object of strings", value);
@@ -173,7 +178,8 @@ Result<T> Get(const json& object, std::string_view key, std::string_view origin)
   return *std::move(value);
 }
 
-Result<const json*> FindNested(const json& object, std::string_view key, std::string_view origin, bool array) {
+Result<const json*> FindNested(const json& object, std::string_view key, std::string_view origin,
+                               bool array) {
   HEADRACE_ASSIGN_OR_RETURN(const json* member, Member(object, key, origin));
   if (member == nullptr) return nullptr;
   HEADRACE_RETURN_NOT_OK(Read(*member, key, origin, member, array));
@@ -203,15 +209,20 @@ Result<int64_t> GetInt64(const json& object, std::string_view key, std::string_v
 Result<int32_t> GetInt32(const json& object, std::string_view key, std::string_view origin) {
   return Get<int32_t>(object, key, origin);
 }
-Result<bool> GetBool(const json& object, std::string_view key, std::string_view origin) { return Get<bool>(object, key, origin); }
-Result<std::vector<std::string>> GetStringList(const json& object, std::string_view key, std::string_view origin) {
+Result<bool> GetBool(const json& object, std::string_view key, std::string_view origin) {
+  return Get<bool>(object, key, origin);
+}
+Result<std::vector<std::string>> GetStringList(const json& object, std::string_view key,
+                                               std::string_view origin) {
   return Get<std::vector<std::string>>(object, key, origin);
 }
-Result<std::map<std::string, std::string>> GetStringMap(const json& object, std::string_view key, std::string_view origin) {
+Result<std::map<std::string, std::string>> GetStringMap(const json& object, std::string_view key,
+                                                        std::string_view origin) {
   return Get<std::map<std::string, std::string>>(object, key, origin);
 }
 
-Result<std::optional<std::string>> FindString(const json& object, std::string_view key, std::string_view origin) {
+Result<std::optional<std::string>> FindString(const json& object, std::string_view key,
+                                              std::string_view origin) {
   return Find<std::string>(object, key, origin);
 }
 Result<std::optional<int64_t>> FindInt64(const json& object, std::string_view key, std::string_view origin) {
@@ -223,10 +234,12 @@ Result<std::optional<int32_t>> FindInt32(const json& object, std::string_view ke
 Result<std::optional<bool>> FindBool(const json& object, std::string_view key, std::string_view origin) {
   return Find<bool>(object, key, origin);
 }
-Result<std::optional<std::vector<std::string>>> FindStringList(const json& object, std::string_view key, std::string_view origin) {
+Result<std::optional<std::vector<std::string>>> FindStringList(const json& object, std::string_view key,
+                                                               std::string_view origin) {
   return Find<std::vector<std::string>>(object, key, origin);
 }
-Result<std::optional<std::map<std::string, std::string>>> FindStringMap(const json& object, std::string_view key,
+Result<std::optional<std::map<std::string, std::string>>> FindStringMap(const json& object,
+                                                                        std::string_view key,
                                                                         std::string_view origin) {
   return Find<std::map<std::string, std::string>>(object, key, origin);
 }

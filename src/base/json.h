@@ -30,23 +30,34 @@ Result<std::string> GetString(const nlohmann::json& object, std::string_view key
 Result<int64_t> GetInt64(const nlohmann::json& object, std::string_view key, std::string_view origin);
 Result<int32_t> GetInt32(const nlohmann::json& object, std::string_view key, std::string_view origin);
 Result<bool> GetBool(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<std::vector<std::string>> GetStringList(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<std::map<std::string, std::string>> GetStringMap(const nlohmann::json& object, std::string_view key, std::string_view origin);
+Result<std::vector<std::string>> GetStringList(const nlohmann::json& object, std::string_view key,
+                                               std::string_view origin);
+Result<std::map<std::string, std::string>> GetStringMap(const nlohmann::json& object, std::string_view key,
+                                                        std::string_view origin);
 
-Result<std::optional<std::string>> FindString(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<std::optional<int64_t>> FindInt64(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<std::optional<int32_t>> FindInt32(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<std::optional<bool>> FindBool(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<std::optional<std::vector<std::string>>> FindStringList(const nlohmann::json& object, std::string_view key,
-                                                               std::string_view origin);
-Result<std::optional<std::map<std::string, std::string>>> FindStringMap(const nlohmann::json& object, std::string_view key,
+Result<std::optional<std::string>> FindString(const nlohmann::json& object, std::string_view key,
+                                              std::string_view origin);
+Result<std::optional<int64_t>> FindInt64(const nlohmann::json& object, std::string_view key,
+                                         std::string_view origin);
+Result<std::optional<int32_t>> FindInt32(const nlohmann::json& object, std::string_view key,
+                                         std::string_view origin);
+Result<std::optional<bool>> FindBool(const nlohmann::json& object, std::string_view key,
+                                     std::string_view origin);
+Result<std::optional<std::vector<std::string>>> FindStringList(const nlohmann::json& object,
+                                                               std::string_view key, std::string_view origin);
+Result<std::optional<std::map<std::string, std::string>>> FindStringMap(const nlohmann::json& object,
+                                                                        std::string_view key,
                                                                         std::string_view origin);
 
 // The member itself, borrowed from `object`: an array or an object inside. Find… is nullptr for an absent key and for null.
-Result<const nlohmann::json*> GetArray(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<const nlohmann::json*> GetObject(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<const nlohmann::json*> FindArray(const nlohmann::json& object, std::string_view key, std::string_view origin);
-Result<const nlohmann::json*> FindObject(const nlohmann::json& object, std::string_view key, std::string_view origin);
+Result<const nlohmann::json*> GetArray(const nlohmann::json& object, std::string_view key,
+                                       std::string_view origin);
+Result<const nlohmann::json*> GetObject(const nlohmann::json& object, std::string_view key,
+                                        std::string_view origin);
+Result<const nlohmann::json*> FindArray(const nlohmann::json& object, std::string_view key,
+                                        std::string_view origin);
+Result<const nlohmann::json*> FindObject(const nlohmann::json& object, std::string_view key,
+                                         std::string_view origin);
 
 enum class JsonLayout {
   kPretty,  // as Jackson's default pretty printer
@@ -80,8 +91,12 @@ class JsonWriter {
   JsonWriter& Field(std::string_view key, int64_t value) { return Key(key).Int(value); }
   JsonWriter& Field(std::string_view key, int32_t value) { return Key(key).Int(value); }
   JsonWriter& Field(std::string_view key, bool value) { return Key(key).Bool(value); }
-  JsonWriter& Field(std::string_view key, const std::vector<std::string>& values) { return Key(key).StringList(values); }
-  JsonWriter& Field(std::string_view key, const std::map<std::string, std::string>& values) { return Key(key).StringMap(values); }
+  JsonWriter& Field(std::string_view key, const std::vector<std::string>& values) {
+    return Key(key).StringList(values);
+  }
+  JsonWriter& Field(std::string_view key, const std::map<std::string, std::string>& values) {
+    return Key(key).StringMap(values);
+  }
   // Nothing at all when there is no value.
   template <typename T>
   JsonWriter& FieldIfSet(std::string_view key, const std::optional<T>& value) {

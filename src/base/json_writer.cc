@@ -30,21 +30,11 @@ size_t CharacterLength(std::string_view text) {
 
 void AppendControl(char c, std::string& out) {
   switch (c) {
-    case '\b':
-      out += "\\b";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
+    case '\b': out += "\\b"; return;
+    case '\t': out += "\\t"; return;
+    case '\n': out += "\\n"; return;
+    case '\f': out += "\\f"; return;
+    case '\r': out += "\\r"; return;
     default:
       out += "\\u00";
       out += "0123456789ABCDEF"[(c >> 4) & 0xF];
@@ -64,24 +54,14 @@ void WriteTree(const nlohmann::json& value, JsonWriter& writer) {
       for (const nlohmann::json& element : value) WriteTree(element, writer);
       writer.EndArray();
       return;
-    case nlohmann::json::value_t::string:
-      writer.String(value.get_ref<const std::string&>());
-      return;
-    case nlohmann::json::value_t::boolean:
-      writer.Bool(value.get<bool>());
-      return;
-    case nlohmann::json::value_t::number_integer:
-      writer.Int(value.get<int64_t>());
-      return;
+    case nlohmann::json::value_t::string: writer.String(value.get_ref<const std::string&>()); return;
+    case nlohmann::json::value_t::boolean: writer.Bool(value.get<bool>()); return;
+    case nlohmann::json::value_t::number_integer: writer.Int(value.get<int64_t>()); return;
     case nlohmann::json::value_t::number_unsigned:
-    case nlohmann::json::value_t::number_float:
-      writer.Number(value.dump());
-      return;
+    case nlohmann::json::value_t::number_float: writer.Number(value.dump()); return;
     case nlohmann::json::value_t::null:
     case nlohmann::json::value_t::binary:
-    case nlohmann::json::value_t::discarded:
-      writer.Null();
-      return;
+    case nlohmann::json::value_t::discarded: writer.Null(); return;
   }
 }
 

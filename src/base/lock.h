@@ -65,7 +65,8 @@ class CondVar {
   // False when the time passed without a notification.
   bool WaitForMs(Mutex& mutex, int64_t ms) REQUIRES(mutex) NO_THREAD_SAFETY_ANALYSIS {
     std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
-    const bool notified = condition_.wait_for(held, std::chrono::milliseconds(ms)) == std::cv_status::no_timeout;
+    const bool notified =
+        condition_.wait_for(held, std::chrono::milliseconds(ms)) == std::cv_status::no_timeout;
     held.release();
     return notified;
   }

@@ -19,8 +19,9 @@ struct Reservation::State {
     int64_t before = used.load();
     do {
       if (bytes > limit - before) {
-        return OverBudget(what.empty() ? std::string_view("a buffer") : what, " needs ", bytes, " more bytes of memory, but ", before,
-                          " of the budget's ", limit, " bytes are in use; give a larger memory budget or run less at once");
+        return OverBudget(what.empty() ? std::string_view("a buffer") : what, " needs ", bytes,
+                          " more bytes of memory, but ", before, " of the budget's ", limit,
+                          " bytes are in use; give a larger memory budget or run less at once");
       }
     } while (!used.compare_exchange_weak(before, before + bytes));
     int64_t seen = peak.load();

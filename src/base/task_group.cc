@@ -67,7 +67,8 @@ Status TaskGroup::Wait() {
   const auto errors = std::exchange(errors_, {});
   const Status& first = errors.begin()->second;
   if (errors.size() == 1) return first;
-  return MakeError(KindOf(first), first.message() + " (and " + std::to_string(errors.size() - 1) + " more tasks failed)");
+  return MakeError(KindOf(first),
+                   first.message() + " (and " + std::to_string(errors.size() - 1) + " more tasks failed)");
 }
 
 std::vector<Status> TaskGroup::TakeErrors() {

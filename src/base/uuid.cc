@@ -29,11 +29,12 @@ Bits BitsFromSystem() {
 }
 
 void AppendHex(uint64_t value, int digits, std::string& out) {
-  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += "0123456789abcdef"[(value >> shift) & 0xF];
+  for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4)
+    out += "0123456789abcdef"[(value >> shift) & 0xF];
 }
 
 std::string Format(Bits bits) {
-  bits.high = (bits.high & ~uint64_t{0xF000}) | 0x4000;                        // version 4
+  bits.high = (bits.high & ~uint64_t{0xF000}) | 0x4000;                    // version 4
   bits.low = (bits.low & ~(uint64_t{0xC} << 60)) | (uint64_t{0x8} << 60);  // the RFC's variant
   std::string text;
   text.reserve(36);

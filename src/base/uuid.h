@@ -17,7 +17,7 @@ std::string NewUuid();
 
 class UuidSource {
  public:
-  UuidSource() = default;                                    // from the operating system
+  UuidSource() = default;                                        // from the operating system
   explicit UuidSource(uint64_t seed) : random_(Random(seed)) {}  // repeatable
 
   std::string Next();

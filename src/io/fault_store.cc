@@ -12,32 +12,19 @@ namespace headrace {
 
 std::string_view NameOf(StoreOperation operation) {
   switch (operation) {
-    case StoreOperation::kList:
-      return "list";
-    case StoreOperation::kStat:
-      return "stat";
-    case StoreOperation::kReadAll:
-      return "read all";
-    case StoreOperation::kOpenForRead:
-      return "open for reading";
-    case StoreOperation::kRead:
-      return "read";
-    case StoreOperation::kOpenForWrite:
-      return "open for writing";
-    case StoreOperation::kWrite:
-      return "write";
-    case StoreOperation::kClose:
-      return "close";
-    case StoreOperation::kReplace:
-      return "replace";
-    case StoreOperation::kPublish:
-      return "publish";
-    case StoreOperation::kDelete:
-      return "delete";
-    case StoreOperation::kDeleteRecursively:
-      return "delete recursively";
-    case StoreOperation::kRename:
-      return "rename";
+    case StoreOperation::kList: return "list";
+    case StoreOperation::kStat: return "stat";
+    case StoreOperation::kReadAll: return "read all";
+    case StoreOperation::kOpenForRead: return "open for reading";
+    case StoreOperation::kRead: return "read";
+    case StoreOperation::kOpenForWrite: return "open for writing";
+    case StoreOperation::kWrite: return "write";
+    case StoreOperation::kClose: return "close";
+    case StoreOperation::kReplace: return "replace";
+    case StoreOperation::kPublish: return "publish";
+    case StoreOperation::kDelete: return "delete";
+    case StoreOperation::kDeleteRecursively: return "delete recursively";
+    case StoreOperation::kRename: return "rename";
   }
   return "unknown";
 }
@@ -48,8 +35,7 @@ bool Changes(StoreOperation operation) {
     case StoreOperation::kStat:
     case StoreOperation::kReadAll:
     case StoreOperation::kOpenForRead:
-    case StoreOperation::kRead:
-      return false;
+    case StoreOperation::kRead: return false;
     case StoreOperation::kOpenForWrite:
     case StoreOperation::kWrite:
     case StoreOperation::kClose:
@@ -57,30 +43,21 @@ bool Changes(StoreOperation operation) {
     case StoreOperation::kPublish:
     case StoreOperation::kDelete:
     case StoreOperation::kDeleteRecursively:
-    case StoreOperation::kRename:
-      return true;
+    case StoreOperation::kRename: return true;
   }
   return true;
 }
 
 std::string_view NameOf(FaultKind kind) {
   switch (kind) {
-    case FaultKind::kNone:
-      return "none";
-    case FaultKind::kFail:
-      return "fail";
-    case FaultKind::kStop:
-      return "stop";
-    case FaultKind::kTearAndStop:
-      return "tear and stop";
-    case FaultKind::kDiskFull:
-      return "disk full";
-    case FaultKind::kPublishUnknown:
-      return "publish unknown";
-    case FaultKind::kPublishUnknownLost:
-      return "publish unknown and lost";
-    case FaultKind::kPublishDoneAndStop:
-      return "publish done and stop";
+    case FaultKind::kNone: return "none";
+    case FaultKind::kFail: return "fail";
+    case FaultKind::kStop: return "stop";
+    case FaultKind::kTearAndStop: return "tear and stop";
+    case FaultKind::kDiskFull: return "disk full";
+    case FaultKind::kPublishUnknown: return "publish unknown";
+    case FaultKind::kPublishUnknownLost: return "publish unknown and lost";
+    case FaultKind::kPublishDoneAndStop: return "publish done and stop";
   }
   return "unknown";
 }
@@ -88,11 +65,13 @@ std::string_view NameOf(FaultKind kind) {
 namespace {
 
 bool IsPublishKind(FaultKind kind) {
-  return kind == FaultKind::kPublishUnknown || kind == FaultKind::kPublishUnknownLost || kind == FaultKind::kPublishDoneAndStop;
+  return kind == FaultKind::kPublishUnknown || kind == FaultKind::kPublishUnknownLost ||
+         kind == FaultKind::kPublishDoneAndStop;
 }
 
 bool NeedsSpace(StoreOperation operation) {
-  return Changes(operation) && operation != StoreOperation::kDelete && operation != StoreOperation::kDeleteRecursively;
+  return Changes(operation) && operation != StoreOperation::kDelete &&
+         operation != StoreOperation::kDeleteRecursively;
 }
 
 }  // namespace
@@ -142,26 +121,17 @@ struct FaultStore::State {
   Verdict Strike(StoreOperation operation) REQUIRES(mutex) {
     fired = plan.kind != FaultKind::kNone;
     switch (plan.kind) {
-      case FaultKind::kNone:
-        return Verdict::kDo;
-      case FaultKind::kFail:
-        return Verdict::kFail;
-      case FaultKind::kStop:
-        stopped = true;
-        return Verdict::kFail;
+      case FaultKind::kNone: return Verdict::kDo;
+      case FaultKind::kFail: return Verdict::kFail;
+      case FaultKind::kStop: stopped = true; return Verdict::kFail;
       case FaultKind::kTearAndStop:
         stopped = true;
-        return operation == StoreOperation::kWrite || operation == StoreOperation::kClose ? Verdict::kTear : Verdict::kFail;
-      case FaultKind::kDiskFull:
-        full = true;
-        return Verdict::kFail;
-      case FaultKind::kPublishUnknown:
-        return Verdict::kDoAndAnswerUnknown;
-      case FaultKind::kPublishUnknownLost:
-        return Verdict::kSkipAndAnswerUnknown;
-      case FaultKind::kPublishDoneAndStop:
-        stopped = true;
-        return Verdict::kDoAndForget;
+        return operation == StoreOperation::kWrite || operation == StoreOperation::kClose ? Verdict::kTear
+                                                                                          : Verdict::kFail;
+      case FaultKind::kDiskFull: full = true; return Verdict::kFail;
+      case FaultKind::kPublishUnknown: return Verdict::kDoAndAnswerUnknown;
+      case FaultKind::kPublishUnknownLost: return Verdict::kSkipAndAnswerUnknown;
+      case FaultKind::kPublishDoneAndStop: stopped = true; return Verdict::kDoAndForget;
     }
     return Verdict::kDo;
   }
@@ -175,7 +145,9 @@ struct FaultStore::State {
 
   Status Failure(StoreOperation operation, const std::string& path) {
     MutexLock lock(mutex);
-    const std::string_view why = stopped ? "the store has stopped" : full ? "no space left (injected)" : "injected failure";
+    const std::string_view why = stopped ? "the store has stopped"
+                                 : full  ? "no space left (injected)"
+                                         : "injected failure";
     return IoError(NameOf(operation), " ", path, ": ", why);
   }
 
@@ -271,7 +243,8 @@ class FaultStore::File final : public arrow::io::RandomAccessFile {
   const std::shared_ptr<arrow::io::RandomAccessFile> below_;
 };
 
-FaultStore::FaultStore(std::shared_ptr<Store> below, FaultPlan plan) : state_(std::make_shared<State>(std::move(below))) {
+FaultStore::FaultStore(std::shared_ptr<Store> below, FaultPlan plan)
+    : state_(std::make_shared<State>(std::move(below))) {
   SetPlan(std::move(plan));
 }
 
@@ -324,14 +297,16 @@ Result<std::string> FaultStore::ReadAll(const std::string& path) {
 }
 
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> FaultStore::OpenForRead(const std::string& path) {
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::RandomAccessFile> below,
-                            state_->Pass(StoreOperation::kOpenForRead, path, 0, [&] { return state_->below->OpenForRead(path); }));
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::shared_ptr<arrow::io::RandomAccessFile> below,
+      state_->Pass(StoreOperation::kOpenForRead, path, 0, [&] { return state_->below->OpenForRead(path); }));
   return std::make_shared<File>(state_, path, std::move(below));
 }
 
 Result<std::shared_ptr<arrow::io::OutputStream>> FaultStore::OpenForWrite(const std::string& path) {
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::OutputStream> below,
-                            state_->Pass(StoreOperation::kOpenForWrite, path, 0, [&] { return state_->below->OpenForWrite(path); }));
+                            state_->Pass(StoreOperation::kOpenForWrite, path, 0,
+                                         [&] { return state_->below->OpenForWrite(path); }));
   return std::make_shared<Stream>(state_, path, std::move(below));
 }
 
@@ -342,13 +317,17 @@ Status FaultStore::Replace(const std::string& path, std::string_view bytes) {
 
 Result<PublishResult> FaultStore::PublishIfAbsent(const std::string& path, std::string_view bytes) {
   using Verdict = State::Verdict;
-  const State::Begun begun = state_->Begin(StoreOperation::kPublish, path, static_cast<int64_t>(bytes.size()));
-  if (begun.verdict == Verdict::kFail || begun.verdict == Verdict::kTear) return state_->Failure(StoreOperation::kPublish, path);
-  if (begun.verdict == Verdict::kSkipAndAnswerUnknown) return CommitUnknown("publishing ", path, ": no answer (injected; not done)");
+  const State::Begun begun =
+      state_->Begin(StoreOperation::kPublish, path, static_cast<int64_t>(bytes.size()));
+  if (begun.verdict == Verdict::kFail || begun.verdict == Verdict::kTear)
+    return state_->Failure(StoreOperation::kPublish, path);
+  if (begun.verdict == Verdict::kSkipAndAnswerUnknown)
+    return CommitUnknown("publishing ", path, ": no answer (injected; not done)");
 
   HEADRACE_ASSIGN_OR_RETURN(const PublishResult result, state_->below->PublishIfAbsent(path, bytes));
   state_->Done(begun.number);
-  if (begun.verdict == Verdict::kDoAndAnswerUnknown) return CommitUnknown("publishing ", path, ": no answer (injected; done)");
+  if (begun.verdict == Verdict::kDoAndAnswerUnknown)
+    return CommitUnknown("publishing ", path, ": no answer (injected; done)");
   if (begun.verdict == Verdict::kDoAndForget) return state_->Failure(StoreOperation::kPublish, path);
   return result;
 }
@@ -358,11 +337,13 @@ Status FaultStore::Delete(const std::string& path) {
 }
 
 Status FaultStore::DeleteRecursively(const std::string& directory) {
-  return state_->Pass(StoreOperation::kDeleteRecursively, directory, 0, [&] { return state_->below->DeleteRecursively(directory); });
+  return state_->Pass(StoreOperation::kDeleteRecursively, directory, 0,
+                      [&] { return state_->below->DeleteRecursively(directory); });
 }
 
 Status FaultStore::RenameDirectory(const std::string& from, const std::string& to) {
-  return state_->Pass(StoreOperation::kRename, from, 0, [&] { return state_->below->RenameDirectory(from, to); });
+  return state_->Pass(StoreOperation::kRename, from, 0,
+                      [&] { return state_->below->RenameDirectory(from, to); });
 }
 
 }  // namespace headrace

@@ -37,20 +37,22 @@ enum class StoreOperation {
 };
 
 std::string_view NameOf(StoreOperation operation);
-inline std::ostream& operator<<(std::ostream& out, StoreOperation operation) { return out << NameOf(operation); }
+inline std::ostream& operator<<(std::ostream& out, StoreOperation operation) {
+  return out << NameOf(operation);
+}
 
 // Whether the operation can change what is stored.
 bool Changes(StoreOperation operation);
 
 enum class FaultKind {
   kNone,
-  kFail,                 // this one operation is not done and answers kIo
-  kStop,                 // this and every later operation answer kIo and do nothing, as if the process had been killed before it
-  kTearAndStop,          // as kStop, but a write puts half of its bytes first, and the half-written file stays under its name
-  kDiskFull,             // from here on whatever needs space answers kIo; reading and deleting go on
-  kPublishUnknown,       // a publish is done, and answers kCommitUnknown
-  kPublishUnknownLost,   // a publish is not done, and answers kCommitUnknown
-  kPublishDoneAndStop,   // a publish is done, and its caller never hears of it: everything later answers kIo
+  kFail,  // this one operation is not done and answers kIo
+  kStop,  // this and every later operation answer kIo and do nothing, as if the process had been killed before it
+  kTearAndStop,  // as kStop, but a write puts half of its bytes first, and the half-written file stays under its name
+  kDiskFull,            // from here on whatever needs space answers kIo; reading and deleting go on
+  kPublishUnknown,      // a publish is done, and answers kCommitUnknown
+  kPublishUnknownLost,  // a publish is not done, and answers kCommitUnknown
+  kPublishDoneAndStop,  // a publish is done, and its caller never hears of it: everything later answers kIo
 };
 
 std::string_view NameOf(FaultKind kind);

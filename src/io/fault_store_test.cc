@@ -37,9 +37,10 @@ TEST_F(FaultStoreTest, LogsEveryStep) {
   ASSERT_TRUE(file->ReadAt(0, 4).ok());
   ASSERT_TRUE(store_.PublishIfAbsent("/p", "xyz").ok());
   EXPECT_FALSE(store_.ReadAll("/none").ok());
-  EXPECT_THAT(Kinds(), ElementsAre(StoreOperation::kOpenForWrite, StoreOperation::kWrite, StoreOperation::kWrite,
-                                   StoreOperation::kClose, StoreOperation::kOpenForRead, StoreOperation::kRead,
-                                   StoreOperation::kPublish, StoreOperation::kReadAll));
+  EXPECT_THAT(Kinds(),
+              ElementsAre(StoreOperation::kOpenForWrite, StoreOperation::kWrite, StoreOperation::kWrite,
+                          StoreOperation::kClose, StoreOperation::kOpenForRead, StoreOperation::kRead,
+                          StoreOperation::kPublish, StoreOperation::kReadAll));
   EXPECT_EQ(store_.log()[1].bytes, 10);
   EXPECT_EQ(store_.log()[6].path, "/p");
   EXPECT_EQ(store_.log()[6].bytes, 3);
@@ -108,9 +109,10 @@ TEST_F(FaultStoreTest, LeavesThePublisherInDoubtBothWays) {
 }
 
 TEST_F(FaultStoreTest, CountsOnlyWhatThePlanPicks) {
-  store_.SetPlan({.kind = FaultKind::kFail, .at = 1, .counts = [](StoreOperation operation, const std::string& path) {
-                    return Changes(operation) && path.starts_with("/t/");
-                  }});
+  store_.SetPlan(
+      {.kind = FaultKind::kFail, .at = 1, .counts = [](StoreOperation operation, const std::string& path) {
+         return Changes(operation) && path.starts_with("/t/");
+       }});
   EXPECT_TRUE(store_.Replace("/other", "x").ok());
   EXPECT_TRUE(store_.Replace("/t/a", "x").ok());
   EXPECT_TRUE(store_.ReadAll("/t/a").ok());

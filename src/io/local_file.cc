@@ -108,7 +108,8 @@ class LocalInputFile final : public arrow::io::RandomAccessFile {
     if (position < 0 || bytes < 0) return Invalid("reading ", path_, ": ", bytes, " bytes at ", position);
     int64_t filled = 0;
     while (filled < bytes) {
-      const ssize_t got = pread(file_.get(), static_cast<char*>(out) + filled, static_cast<size_t>(bytes - filled), position + filled);
+      const ssize_t got = pread(file_.get(), static_cast<char*>(out) + filled,
+                                static_cast<size_t>(bytes - filled), position + filled);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return ErrnoError(errno, "reading", path_);
       if (got == 0) break;
@@ -118,9 +119,12 @@ class LocalInputFile final : public arrow::io::RandomAccessFile {
   }
 
   Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t bytes) override {
-    const int64_t there = std::clamp<int64_t>(size_ - std::max<int64_t>(position, 0), 0, std::max<int64_t>(bytes, 0));
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::ResizableBuffer> buffer, arrow::AllocateResizableBuffer(there));
-    HEADRACE_ASSIGN_OR_RETURN(const int64_t got, ReadAt(position, bytes < 0 ? bytes : there, buffer->mutable_data()));
+    const int64_t there =
+        std::clamp<int64_t>(size_ - std::max<int64_t>(position, 0), 0, std::max<int64_t>(bytes, 0));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::ResizableBuffer> buffer,
+                              arrow::AllocateResizableBuffer(there));
+    HEADRACE_ASSIGN_OR_RETURN(const int64_t got,
+                              ReadAt(position, bytes < 0 ? bytes : there, buffer->mutable_data()));
     HEADRACE_RETURN_NOT_OK(buffer->Resize(got));
     return buffer;
   }
@@ -159,7 +163,7 @@ class LocalInputFile final : public arrow::io::RandomAccessFile {
 
 Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenLocalInput(const std::string& path) {
   HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, OpenToRead(path));
-  struct stat info{};
+  struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoError(errno, "opening", path);
   return std::make_shared<LocalInputFile>(path, std::move(file), info.st_size);
 }

@@ -66,7 +66,7 @@ NamingResult NameIfFree(int fd, const std::string& temporary, const std::string&
   if (IsMissingOperation(failure)) return NameByRename(temporary, path);
 
   // Over a network an answer can get lost and the repeated request then finds our own link: the count of links tells.
-  struct stat info{};
+  struct stat info {};
   const bool counted = fstat(fd, &info) == 0;
   if (counted && info.st_nlink >= 2) return {Naming::kDone, 0};
   if (failure == EEXIST) return {Naming::kTaken, 0};
@@ -120,7 +120,7 @@ Result<std::vector<FileInfo>> LocalStore::List(const std::string& directory) {
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    struct stat info{};
+    struct stat info {};
     if (fstatat(dirfd(stream), entry->d_name, &info, 0) != 0) {
       if (errno == ENOENT || errno == ELOOP) continue;  // deleted meanwhile, or a link to nothing
       return ErrnoError(errno, "listing", JoinPath(directory, name));
@@ -133,7 +133,7 @@ Result<std::vector<FileInfo>> LocalStore::List(const std::string& directory) {
 
 Result<std::optional<FileInfo>> LocalStore::Stat(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
-  struct stat info{};
+  struct stat info {};
   if (stat(path.c_str(), &info) == 0) return std::optional<FileInfo>(ToFileInfo(path, info));
   if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileInfo>();
   return ErrnoError(errno, "looking for", path);
@@ -142,7 +142,7 @@ Result<std::optional<FileInfo>> LocalStore::Stat(const std::string& path) {
 Result<std::string> LocalStore::ReadAll(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
   HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, OpenToRead(path));
-  struct stat info{};
+  struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoError(errno, "reading", path);
 
   std::string bytes;
@@ -151,7 +151,8 @@ Result<std::string> LocalStore::ReadAll(const std::string& path) {
   while (true) {
     // One byte more than expected, so that the end shows itself; a file that grows meanwhile is read on.
     if (expected >= kMostReadWhole) {
-      return OverBudget("reading ", path, " whole: ", expected, " bytes, at most ", kMostReadWhole, " are read at once");
+      return OverBudget("reading ", path, " whole: ", expected, " bytes, at most ", kMostReadWhole,
+                        " are read at once");
     }
     bytes.resize(static_cast<size_t>(expected) + 1);
     const ssize_t got = read(file.get(), bytes.data() + filled, bytes.size() - filled);
@@ -191,23 +192,24 @@ Result<PublishResult> LocalStore::PublishIfAbsent(const std::string& path, std::
 
   const NamingResult result = NameIfFree(temporary.file.get(), temporary.path, path);
   switch (result.naming) {
-    case Naming::kTaken:
-      return PublishResult::kExists;
+    case Naming::kTaken: return PublishResult::kExists;
     case Naming::kUnknown:
-      return MakeError(ErrorKind::kCommitUnknown, "whether the file was published is not known: " +
-                                                      ErrnoError(result.number, "publishing", path).message());
+      return MakeError(ErrorKind::kCommitUnknown,
+                       "whether the file was published is not known: " +
+                           ErrnoError(result.number, "publishing", path).message());
     case Naming::kNothingDone:
       if (!IsMissingOperation(result.number)) return ErrnoError(result.number, "publishing", path);
-      return Unsupported("publishing ", path, ": its file system has neither hard links nor a rename that does not replace (",
+      return Unsupported("publishing ", path,
+                         ": its file system has neither hard links nor a rename that does not replace (",
                          ErrnoError(result.number, "link", path).message(),
                          "), so two writers could overwrite each other; use another file system");
-    case Naming::kDone:
-      break;
+    case Naming::kDone: break;
   }
   if (!options_.sync) return PublishResult::kPublished;
   const Status durable = SyncFolder(ParentOf(path));
   if (durable.ok()) return PublishResult::kPublished;
-  return CommitUnknown("the file ", path, " was published, but may not survive a power failure: ", durable.message());
+  return CommitUnknown("the file ", path,
+                       " was published, but may not survive a power failure: ", durable.message());
 }
 
 Status LocalStore::Delete(const std::string& path) {
@@ -229,7 +231,7 @@ Status LocalStore::RenameDirectory(const std::string& from, const std::string& t
   HEADRACE_RETURN_NOT_OK(CheckStorePath(from));
   HEADRACE_RETURN_NOT_OK(CheckStorePath(to));
   HEADRACE_RETURN_NOT_OK(CheckFolderMove(from, to));
-  struct stat info{};
+  struct stat info {};
   if (stat(from.c_str(), &info) != 0) return ErrnoError(errno == ENOTDIR ? ENOENT : errno, "moving", from);
   if (!S_ISDIR(info.st_mode)) return ErrnoError(ENOTDIR, "moving", from);
   HEADRACE_RETURN_NOT_OK(MakeFolders(ParentOf(to), options_.sync));

@@ -43,7 +43,9 @@ struct MemoryStore::State {
     return Status::OK();
   }
 
-  Status MakeParents(const std::string& path) REQUIRES(mutex) { return MakeFolders(path.substr(0, path.rfind('/'))); }
+  Status MakeParents(const std::string& path) REQUIRES(mutex) {
+    return MakeFolders(path.substr(0, path.rfind('/')));
+  }
 
   void Put(const std::string& path, std::shared_ptr<arrow::Buffer> bytes) REQUIRES(mutex) {
     files[path] = {std::move(bytes), clock->NowMs()};
@@ -113,10 +115,13 @@ Result<std::vector<FileInfo>> MemoryStore::List(const std::string& directory) {
     return path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos;
   };
   MutexLock lock(state_->mutex);
-  if (state_->files.contains(directory)) return Invalid("listing ", directory, ": it is a file, not a folder");
+  if (state_->files.contains(directory))
+    return Invalid("listing ", directory, ": it is a file, not a folder");
   std::vector<FileInfo> found;
-  for (auto file = state_->files.lower_bound(prefix); file != state_->files.end() && file->first.starts_with(prefix); ++file) {
-    if (is_child(file->first)) found.push_back({file->first, file->second.bytes->size(), file->second.modified_ms, false});
+  for (auto file = state_->files.lower_bound(prefix);
+       file != state_->files.end() && file->first.starts_with(prefix); ++file) {
+    if (is_child(file->first))
+      found.push_back({file->first, file->second.bytes->size(), file->second.modified_ms, false});
   }
   for (auto folder = state_->folders.lower_bound(prefix);
        folder != state_->folders.end() && folder->first.starts_with(prefix); ++folder) {
@@ -153,7 +158,8 @@ Result<std::shared_ptr<arrow::io::RandomAccessFile>> MemoryStore::OpenForRead(co
 Result<std::shared_ptr<arrow::io::OutputStream>> MemoryStore::OpenForWrite(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
   MutexLock lock(state_->mutex);
-  if (state_->Exists(path)) return AlreadyExists("creating ", path, ": something of that name exists in memory");
+  if (state_->Exists(path))
+    return AlreadyExists("creating ", path, ": something of that name exists in memory");
   HEADRACE_RETURN_NOT_OK(state_->MakeParents(path));
   state_->opened.insert(path);
   return std::make_shared<Stream>(state_, path);
@@ -188,7 +194,9 @@ Status MemoryStore::Delete(const std::string& path) {
 Status MemoryStore::DeleteRecursively(const std::string& directory) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
   if (directory == "/") return Invalid("deleting /: refused");
-  const auto concerned = [&](const auto& entry) { return entry.first == directory || IsBelow(entry.first, directory); };
+  const auto concerned = [&](const auto& entry) {
+    return entry.first == directory || IsBelow(entry.first, directory);
+  };
   MutexLock lock(state_->mutex);
   std::erase_if(state_->files, concerned);
   std::erase_if(state_->folders, concerned);
@@ -202,7 +210,8 @@ Status MemoryStore::RenameDirectory(const std::string& from, const std::string& 
   MutexLock lock(state_->mutex);
   if (state_->files.contains(from)) return Invalid("moving ", from, ": it is a file, not a folder");
   if (!state_->folders.contains(from)) return NotFound("moving ", from, ": no such folder in memory");
-  if (state_->Exists(to)) return AlreadyExists("moving ", from, " to ", to, ": something of that name exists in memory");
+  if (state_->Exists(to))
+    return AlreadyExists("moving ", from, " to ", to, ": something of that name exists in memory");
   HEADRACE_RETURN_NOT_OK(state_->MakeParents(to));
 
   const auto move = [&](auto& map) {

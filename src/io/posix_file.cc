@@ -14,39 +14,27 @@ namespace {
 
 ErrorKind KindOfErrno(int number) {
   switch (number) {
-    case ENOENT:
-      return ErrorKind::kNotFound;
+    case ENOENT: return ErrorKind::kNotFound;
     case EEXIST:
-    case ENOTEMPTY:
-      return ErrorKind::kAlreadyExists;
+    case ENOTEMPTY: return ErrorKind::kAlreadyExists;
     case EISDIR:
     case ENOTDIR:
-    case ENAMETOOLONG:
-      return ErrorKind::kInvalid;
-    default:
-      return ErrorKind::kIo;
+    case ENAMETOOLONG: return ErrorKind::kInvalid;
+    default: return ErrorKind::kIo;
   }
 }
 
 std::string_view AdviceFor(int number) {
   switch (number) {
-    case ENOSPC:
-      return "; free some space on that disk and try again";
-    case EDQUOT:
-      return "; the quota of this user is used up: free some space and try again";
-    case EFBIG:
-      return "; the file would be larger than the system allows (ulimit -f)";
+    case ENOSPC: return "; free some space on that disk and try again";
+    case EDQUOT: return "; the quota of this user is used up: free some space and try again";
+    case EFBIG: return "; the file would be larger than the system allows (ulimit -f)";
     case EACCES:
-    case EPERM:
-      return "; check the permissions of the file and of its folders for this user";
-    case EROFS:
-      return "; the file system is mounted read-only";
-    case EMFILE:
-      return "; this process has too many files open: raise the limit (ulimit -n)";
-    case ENFILE:
-      return "; the system has too many files open";
-    default:
-      return "";
+    case EPERM: return "; check the permissions of the file and of its folders for this user";
+    case EROFS: return "; the file system is mounted read-only";
+    case EMFILE: return "; this process has too many files open: raise the limit (ulimit -n)";
+    case ENFILE: return "; the system has too many files open";
+    default: return "";
   }
 }
 
@@ -88,7 +76,8 @@ std::string ParentOf(const std::string& path) {
 }
 
 Status SyncFolder(const std::string& directory) {
-  FileDescriptor folder(Retrying([&] { return open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  FileDescriptor folder(
+      Retrying([&] { return open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!folder.valid()) return ErrnoError(errno, "opening the folder", directory);
   // Some network and user-space file systems cannot flush a folder and say so; they have no such step to miss.
   if (Retrying([&] { return fsync(folder.get()); }) != 0 && errno != EINVAL && errno != EROFS) {
@@ -100,13 +89,14 @@ Status SyncFolder(const std::string& directory) {
 Status MakeFolders(const std::string& directory, bool sync) {
   if (mkdir(directory.c_str(), 0777) == 0) return sync ? SyncFolder(ParentOf(directory)) : Status::OK();
   if (errno == EEXIST) {
-    struct stat info{};
+    struct stat info {};
     if (stat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Status::OK();
     return ErrnoError(ENOTDIR, "making the folder", directory);
   }
   if (errno != ENOENT || directory == "/") return ErrnoError(errno, "making the folder", directory);
   HEADRACE_RETURN_NOT_OK(MakeFolders(ParentOf(directory), sync));
-  if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) return ErrnoError(errno, "making the folder", directory);
+  if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST)
+    return ErrnoError(errno, "making the folder", directory);
   return sync ? SyncFolder(ParentOf(directory)) : Status::OK();
 }
 
@@ -127,7 +117,7 @@ Result<FileDescriptor> CreateNew(const std::string& path, bool sync) {
 Result<FileDescriptor> OpenToRead(const std::string& path) {
   FileDescriptor file(Retrying([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!file.valid()) return ErrnoError(errno == ENOTDIR ? ENOENT : errno, "opening", path);
-  struct stat info{};
+  struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoError(errno, "opening", path);
   if (S_ISDIR(info.st_mode)) return ErrnoError(EISDIR, "opening", path);
   return file;
@@ -136,7 +126,8 @@ Result<FileDescriptor> OpenToRead(const std::string& path) {
 Status WriteFully(int fd, std::string_view bytes, const std::string& path) {
   constexpr size_t kMostAtOnce = size_t{1} << 30;  // the system takes at most 2 GiB a call
   while (!bytes.empty()) {
-    const ssize_t wrote = Retrying([&] { return write(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce)); });
+    const ssize_t wrote =
+        Retrying([&] { return write(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce)); });
     if (wrote < 0) return ErrnoError(errno, "writing", path);
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }

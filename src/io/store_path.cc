@@ -4,7 +4,8 @@
 namespace headrace {
 
 Status CheckStorePath(std::string_view path) {
-  if (path.empty() || path.front() != '/') return Invalid("the path '", path, "' of a store must be absolute: begin with '/'");
+  if (path.empty() || path.front() != '/')
+    return Invalid("the path '", path, "' of a store must be absolute: begin with '/'");
   if (path == "/") return Status::OK();
   if (path.find('\0') != path.npos) return Invalid("the path '", path, "' contains a zero byte");
   size_t begin = 1;
@@ -21,7 +22,8 @@ Status CheckStorePath(std::string_view path) {
 }
 
 Status CheckFolderMove(std::string_view from, std::string_view to) {
-  if (from == to || IsBelow(to, from)) return Invalid("moving the folder ", from, " to ", to, ": it would lie in itself");
+  if (from == to || IsBelow(to, from))
+    return Invalid("moving the folder ", from, " to ", to, ": it would lie in itself");
   return Status::OK();
 }
 

@@ -23,9 +23,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-#define ASSERT_OK(expr)                            \
-  do {                                             \
-    const Status status_ = (expr);                 \
+#define ASSERT_OK(expr)                              \
+  do {                                               \
+    const Status status_ = (expr);                   \
     ASSERT_TRUE(status_.ok()) << status_.ToString(); \
   } while (false)
 
@@ -80,10 +80,13 @@ class StoreContract : public testing::TestWithParam<Kind> {
 INSTANTIATE_TEST_SUITE_P(
     Stores, StoreContract,
     testing::Values(Kind{"Local", [] { return std::make_shared<LocalStore>(); }},
-                    Kind{"LocalWithoutSync", [] { return std::make_shared<LocalStore>(LocalStoreOptions{.sync = false}); }},
+                    Kind{"LocalWithoutSync",
+                         [] { return std::make_shared<LocalStore>(LocalStoreOptions{.sync = false}); }},
                     Kind{"Memory", [] { return std::make_shared<MemoryStore>(); }},
-                    Kind{"FaultOverLocal", [] { return std::make_shared<FaultStore>(std::make_shared<LocalStore>()); }},
-                    Kind{"FaultOverMemory", [] { return std::make_shared<FaultStore>(std::make_shared<MemoryStore>()); }}),
+                    Kind{"FaultOverLocal",
+                         [] { return std::make_shared<FaultStore>(std::make_shared<LocalStore>()); }},
+                    Kind{"FaultOverMemory",
+                         [] { return std::make_shared<FaultStore>(std::make_shared<MemoryStore>()); }}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(StoreContract, ReturnsWhatWasWritten) {
@@ -158,7 +161,8 @@ TEST_P(StoreContract, ReadsAtAnyPosition) {
   ASSERT_OK(file.status());
   EXPECT_EQ(*(*file)->GetSize(), 10);
   EXPECT_EQ((*(*file)->ReadAt(3, 4))->ToString(), "3456");
-  EXPECT_EQ((*(*file)->ReadAt(8, 1'000'000'000'000))->ToString(), "89") << "a length beyond the end allocates nothing";
+  EXPECT_EQ((*(*file)->ReadAt(8, 1'000'000'000'000))->ToString(), "89")
+      << "a length beyond the end allocates nothing";
   ASSERT_OK((*file)->Seek(7));
   EXPECT_EQ((*(*file)->Read(2))->ToString(), "78");
   EXPECT_EQ(*(*file)->Tell(), 9);
@@ -213,7 +217,8 @@ TEST_P(StoreContract, RefusesFoldersAsFilesAndFilesAsFolders) {
   EXPECT_EQ(KindOfFailure(store_->Delete(At("folder"))), ErrorKind::kInvalid);
   EXPECT_EQ(KindOfFailure(store_->List(At("folder/file")).status()), ErrorKind::kInvalid);
   EXPECT_EQ(KindOfFailure(store_->OpenForWrite(At("folder/file/below")).status()), ErrorKind::kInvalid);
-  EXPECT_EQ(KindOfFailure(store_->PublishIfAbsent(At("folder/file/below"), "x").status()), ErrorKind::kInvalid);
+  EXPECT_EQ(KindOfFailure(store_->PublishIfAbsent(At("folder/file/below"), "x").status()),
+            ErrorKind::kInvalid);
   EXPECT_EQ(KindOfFailure(store_->OpenForWrite(At("folder")).status()), ErrorKind::kAlreadyExists);
   EXPECT_EQ(*store_->PublishIfAbsent(At("folder"), "x"), PublishResult::kExists);
   EXPECT_THAT(NamesIn("folder"), ElementsAre("file"));
@@ -268,7 +273,8 @@ TEST_P(StoreContract, ShowsAReaderTheOldOrTheNewBytesOfAReplacedFileOnly) {
   ASSERT_OK(store_->Replace(At("hint"), old_bytes));
   std::atomic<bool> end = false;
   std::thread writer([&] {
-    for (int i = 0; i < 100; ++i) EXPECT_TRUE(store_->Replace(At("hint"), i % 2 == 0 ? new_bytes : old_bytes).ok());
+    for (int i = 0; i < 100; ++i)
+      EXPECT_TRUE(store_->Replace(At("hint"), i % 2 == 0 ? new_bytes : old_bytes).ok());
     end = true;
   });
   int torn = 0;
@@ -303,7 +309,8 @@ TEST_P(StoreContract, HasOneWinnerWhenSixteenThreadsPublishAtOnce) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int round = 0; round < kRounds; ++round) {
-        const auto result = store_->PublishIfAbsent(At("snapshot/snapshot-" + std::to_string(round)), std::to_string(t));
+        const auto result =
+            store_->PublishIfAbsent(At("snapshot/snapshot-" + std::to_string(round)), std::to_string(t));
         if (!result.ok()) {
           ++failures;
         } else if (*result == PublishResult::kPublished) {
@@ -317,7 +324,8 @@ TEST_P(StoreContract, HasOneWinnerWhenSixteenThreadsPublishAtOnce) {
   EXPECT_EQ(failures, 0);
   for (int round = 0; round < kRounds; ++round) {
     ASSERT_EQ(winners[round], 1) << "round " << round;
-    ASSERT_EQ(Read("snapshot/snapshot-" + std::to_string(round)), std::to_string(winner_of[round])) << "round " << round;
+    ASSERT_EQ(Read("snapshot/snapshot-" + std::to_string(round)), std::to_string(winner_of[round]))
+        << "round " << round;
   }
   EXPECT_EQ(NamesIn("snapshot").size(), static_cast<size_t>(kRounds));
 }

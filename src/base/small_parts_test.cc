@@ -1,0 +1,100 @@
+// Clock, random numbers, UUIDs, the build's name.
+#include <regex>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/build_info.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/uuid.h"
+
+namespace headrace {
+namespace {
+
+TEST(Clock, TellsTheTimeOfTheMachine) {
+  SystemClock clock;
+  const int64_t begin = clock.NowMs();
+  EXPECT_GT(begin, 1'600'000'000'000);
+  clock.SleepMs(15);
+  EXPECT_GE(clock.NowMs() - begin, 14);
+  clock.SleepMs(-5);
+}
+
+TEST(Clock, TellsWhatALocalWallClockShows) {
+  const char* const zone = getenv("TZ");
+  const std::string before = zone == nullptr ? "" : zone;
+  SystemClock clock;
+  setenv("TZ", "XXX-5:30", 1);  // half past five hours east
+  tzset();
+  const int64_t difference = clock.LocalNowMs() - clock.NowMs();
+  setenv("TZ", before.c_str(), 1);
+  if (zone == nullptr) unsetenv("TZ");
+  tzset();
+  EXPECT_NEAR(static_cast<double>(difference), 5.5 * 3600 * 1000, 1000);
+}
+
+TEST(Clock, MovesByHandOnly) {
+  ManualClock clock(1000, 3'600'000);
+  EXPECT_EQ(clock.NowMs(), 1000);
+  clock.SleepMs(500);
+  clock.Advance(1);
+  EXPECT_EQ(clock.NowMs(), 1501);
+  EXPECT_EQ(clock.LocalNowMs(), 3'601'501);
+  clock.SetMs(7);
+  EXPECT_EQ(clock.NowMs(), 7);
+}
+
+TEST(Random, RepeatsForASeedAndStaysInItsBounds) {
+  Random a(42);
+  Random b(42);
+  std::set<uint64_t> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const uint64_t value = a.Next();
+    EXPECT_EQ(value, b.Next());
+    seen.insert(value);
+    EXPECT_LT(a.Below(7), 7u);
+    b.Below(7);
+    const int64_t between = a.Between(-3, 3);
+    b.Between(-3, 3);
+    EXPECT_TRUE(between >= -3 && between <= 3);
+    const double unit = a.Unit();
+    b.Unit();
+    EXPECT_TRUE(unit >= 0 && unit < 1);
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+  EXPECT_EQ(a.Below(0), 0u);
+  EXPECT_EQ(a.Between(5, 5), 5);
+  a.Between(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+}
+
+TEST(Uuid, HasTheFormOfVersionFour) {
+  const std::regex form("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
+  UuidSource seeded(7);
+  std::set<std::string> seen;
+  for (int i = 0; i < 500; ++i) {
+    for (const std::string& uuid : {NewUuid(), seeded.Next()}) {
+      EXPECT_TRUE(std::regex_match(uuid, form)) << uuid;
+      seen.insert(uuid);
+    }
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+}
+
+TEST(Uuid, RepeatsForASeed) {
+  UuidSource a(99);
+  UuidSource b(99);
+  UuidSource from_system;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(a.Next(), b.Next());
+  EXPECT_NE(from_system.Next(), from_system.Next());
+}
+
+TEST(BuildInfo, NamesTheVersion) {
+  EXPECT_TRUE(std::regex_match(std::string(BuildVersion()), std::regex("\\d+\\.\\d+\\.\\d+")));
+  EXPECT_EQ(std::string(BuildCreator()), "headrace " + std::string(BuildVersion()));
+}
+
+}  // namespace
+}  // namespace headrace
