@@ -27,7 +27,7 @@ TEST(Clock, TellsWhatALocalWallClockShows) {
   const char* const zone = getenv("TZ");
   const std::string before = zone == nullptr ? "" : zone;
   SystemClock clock;
-  setenv("TZ", "XXX-5:30", 1);  // half past five hours east
+  setenv("TZ", "IST-5:30", 1);  // half past five hours east
   tzset();
   const int64_t difference = clock.LocalNowMs() - clock.NowMs();
   setenv("TZ", before.c_str(), 1);
