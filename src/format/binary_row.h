@@ -32,6 +32,7 @@ struct BinaryRow {
 
 // With the 4-byte big-endian arity in front: the form of manifests.
 std::string SerializeBinaryRow(const BinaryRow& row);
+void AppendSerialized(const BinaryRow& row, std::string* out);
 Result<BinaryRow> ParseBinaryRow(std::string_view bytes);
 
 Result<BinaryRow> EncodeBinaryRow(std::span<const Value> values, std::span<const DataType> types);

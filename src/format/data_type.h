@@ -80,14 +80,15 @@ Result<DataType> ParseDataType(std::string_view text);
 // The SQL text as Java prints it for atomic types (STRING for the longest VARCHAR, ", " inside DECIMAL).
 std::string ToSql(const DataType& type);
 
-// A column list "a BIGINT NOT NULL, b ROW<x INT, y STRING>": ids are assigned depth-first from 0.
+// A column list "a BIGINT NOT NULL, b ROW<x INT, y STRING>": ids are assigned from 0.
 Result<std::vector<DataField>> ParseColumns(std::string_view text);
 
 // The JSON of a schema file: a string for an atomic type, an object for a nested one.
 nlohmann::json ToJson(const DataType& type);
 Result<DataType> DataTypeFromJson(const nlohmann::json& json);
 
-// Gives ids depth-first (a field, then the fields of rows inside it), continuing after *highest_id, which grows.
+// Gives ids in Java's order, continuing after *highest_id, which grows: a column before what it holds, but inside a row what a
+// field holds before the field itself: "a INT, r ROW<x INT, s ROW<y INT>>" gives a 0, r 1, x 2, y 3, s 4.
 void AssignFieldIds(std::vector<DataField>* fields, int32_t* highest_id);
 
 std::shared_ptr<arrow::DataType> ToArrowType(const DataType& type);

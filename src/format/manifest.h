@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "format/avro_codec.h"
 #include "format/data_file_meta.h"
 
 namespace headrace {
@@ -53,10 +54,9 @@ struct IndexManifestEntry {
   int64_t row_count = 0;
   std::optional<std::vector<DeletionVectorRange>> deletion_vectors;
   std::optional<std::string> external_path;
+  bool has_global_index = false;  // _GLOBAL_INDEX of a newer writer is there: the entry cannot be written again
   bool operator==(const IndexManifestEntry&) const = default;
 };
-
-enum class AvroCodec { kNull, kDeflate, kSnappy, kZstd };
 
 // `manifest.compression`: zstd, zstandard, null, none, uncompressed, deflate, gzip, snappy; kUnsupported otherwise.
 Result<AvroCodec> AvroCodecFromOption(std::string_view name);

@@ -1,6 +1,6 @@
-// A snapshot file: one committed state of a table.
+// A snapshot file: one committed state of a table; and a tag file: a snapshot with a name and perhaps a time to live.
 //
-// A plain value; unknown JSON keys are ignored and an explicit null is the same as an absent key. Source: Snapshot.
+// Plain values; unknown JSON keys are ignored and an explicit null is the same as an absent key. Source: Snapshot.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "format/value.h"
 
 namespace headrace {
 
@@ -47,5 +48,23 @@ struct Snapshot {
 Result<Snapshot> ParseSnapshot(std::string_view json, std::string_view origin);
 // Keys, order and layout as Java 1.3.1 writes them, plus `uuid` and `properties`.
 std::string SerializeSnapshot(const Snapshot& snapshot);
+
+struct TagRetention {
+  int64_t seconds = 0;
+  int32_t nanos = 0;
+  bool operator==(const TagRetention&) const = default;
+};
+
+struct Tag {
+  Snapshot snapshot;
+  std::optional<Timestamp> create_local_time;  // tagCreateTime: the writer's local wall clock read as UTC
+  std::optional<TagRetention> retained;        // tagTimeRetained; nothing: kept until deleted
+
+  bool operator==(const Tag&) const = default;
+};
+
+// Every snapshot file is a tag file too. Writing a create time needs a retention: readers up to 0.7 fail on the lone key.
+Result<Tag> ParseTag(std::string_view json, std::string_view origin);
+std::string SerializeTag(const Tag& tag);
 
 }  // namespace headrace

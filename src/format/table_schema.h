@@ -25,10 +25,11 @@ struct TableSchema {
   std::vector<std::string> partition_keys;
   std::vector<std::string> primary_keys;  // as declared, in declared order
   std::map<std::string, std::string> options;
+  std::vector<std::string> option_order;  // keys as the file had them, to write it back alike; others follow sorted
   std::optional<std::string> comment;
   int64_t time_millis = 0;
 
-  bool operator==(const TableSchema&) const = default;
+  bool operator==(const TableSchema& other) const;  // the order of options means nothing
 
   bool has_primary_key() const { return !primary_keys.empty(); }
   // Primary keys less partition keys, in primary-key order: the key inside a bucket.

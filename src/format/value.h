@@ -30,6 +30,9 @@ using Value = std::variant<std::monostate, bool, int8_t, int16_t, int32_t, int64
 
 inline bool IsNull(const Value& value) { return std::holds_alternative<std::monostate>(value); }
 
+// Whether the value is null or of the alternative that `type` uses; nested types hold only nulls.
+bool FitsType(const Value& value, const DataType& type);
+
 // Paimon's order of two values of one type: nulls first; strings and bytes unsigned; floats as Java's compare (-0.0 < 0.0,
 // NaN largest). Negative, zero or positive.
 int CompareValues(const Value& a, const Value& b);

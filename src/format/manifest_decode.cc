@@ -1,0 +1,208 @@
+// Avro manifests to structs: follows a plan made once a file, straight from the block's bytes.
+#include <algorithm>
+
+#include "format/avro_container.h"
+#include "format/avro_plan.h"
+#include "format/manifest.h"
+#include "format/manifest_fill.h"
+
+namespace headrace {
+namespace {
+
+constexpr Problem kDamaged = "bytes that are damaged or cut off";
+
+class RecordReader {
+ public:
+  RecordReader(const AvroPlan& plan, AvroCursor* cursor) : plan_(plan), cursor_(*cursor) {}
+
+  // The field at which Read stopped.
+  std::string_view field() const { return field_; }
+
+  template <typename T>
+  Problem Read(int32_t record, T* out) {
+    const std::span<const WantedField> fields = FieldsFor(out);
+    for (const AvroStep& step : plan_.records[static_cast<size_t>(record)]) {
+      if (step.wanted < 0) {
+        if (SkipAvroValue(plan_.schema, step.node, &cursor_)) continue;
+        field_ = "(unknown)";
+        return kDamaged;
+      }
+      const WantedField& wanted = fields[static_cast<size_t>(step.wanted)];
+      if (wanted.shape == AvroShape::kPresence) {
+        field_ = wanted.name;
+        if constexpr (requires { SetPresent(out); }) {
+          bool there = false;
+          if (!ReadPresence(step, &there)) return kDamaged;
+          if (there) SetPresent(out);
+        }
+        field_ = {};
+        continue;
+      }
+      bool present = !step.nothing;
+      Problem problem = TakeBranch(step.null_branch, &present);
+      if (problem == nullptr && !present && wanted.required) problem = "a null where there must be a value";
+      if (problem == nullptr && present) problem = ReadField(step, wanted, out);
+      if (problem != nullptr) {
+        if (field_.empty()) field_ = wanted.name;
+        return problem;
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  bool ReadPresence(const AvroStep& step, bool* there) {
+    if (step.nothing) return true;
+    const AvroNode& node = plan_.schema.at(step.node);
+    int64_t branch = 0;
+    if (step.null_branch < 0) {
+      *there = true;
+      return SkipAvroValue(plan_.schema, step.node, &cursor_);
+    }
+    if (!cursor_.TakeLong(&branch) || branch < 0 || static_cast<size_t>(branch) >= node.children.size()) return false;
+    *there = branch != step.null_branch;
+    return !*there || SkipAvroValue(plan_.schema, node.children[static_cast<size_t>(branch)], &cursor_);
+  }
+
+  Problem TakeBranch(int8_t null_branch, bool* present) {
+    if (null_branch < 0) return nullptr;
+    int64_t branch = 0;
+    if (!cursor_.TakeLong(&branch)) return kDamaged;
+    if (branch != null_branch && branch != 1 - null_branch) return "a union branch that does not exist";
+    *present = branch != null_branch;
+    return nullptr;
+  }
+
+  template <typename T>
+  Problem ReadField(const AvroStep& step, const WantedField& wanted, T* out) {
+    switch (wanted.shape) {
+      case AvroShape::kLong: {
+        int64_t value = 0;
+        return cursor_.TakeLong(&value) ? SetLong(out, step.wanted, value) : kDamaged;
+      }
+      case AvroShape::kBytes: {
+        std::string_view value;
+        return cursor_.TakeBytes(&value) ? SetBytes(out, step.wanted, value) : kDamaged;
+      }
+      case AvroShape::kLongs:
+        if constexpr (requires { LongsOf(out, 0); }) return ReadLongs(step, LongsOf(out, step.wanted));
+        return kDamaged;
+      case AvroShape::kStrings:
+        if constexpr (requires { StringsOf(out, 0); }) {
+          const Problem problem = ReadStrings(step, StringsOf(out, step.wanted));
+          return problem != nullptr ? problem : CheckStrings(*out, step.wanted);
+        }
+        return kDamaged;
+      case AvroShape::kRecord:
+        if constexpr (requires { RecordOf(out, 0); }) return Read(step.inner, RecordOf(out, step.wanted));
+        return kDamaged;
+      case AvroShape::kRecords:
+        if constexpr (requires { RecordsOf(out, 0); }) return ReadRecords(step, RecordsOf(out, step.wanted));
+        return kDamaged;
+      case AvroShape::kPresence:
+        return kDamaged;  // never gets here: ReadPresence
+    }
+    return kDamaged;
+  }
+
+  // Calls `item` for each item, null or not.
+  template <typename Item>
+  Problem ReadItems(const AvroStep& step, Item&& item) {
+    while (true) {
+      int64_t count = 0;
+      int64_t block_bytes = 0;
+      if (!cursor_.TakeCount(&count, &block_bytes)) return kDamaged;
+      if (count == 0) return nullptr;
+      if (static_cast<uint64_t>(count) > cursor_.remaining()) return "an array longer than the bytes that follow";
+      for (int64_t i = 0; i < count; ++i) {
+        bool present = true;
+        Problem problem = TakeBranch(step.item_null_branch, &present);
+        if (problem == nullptr) problem = item(present);
+        if (problem != nullptr) return problem;
+      }
+    }
+  }
+
+  Problem ReadLongs(const AvroStep& step, std::vector<std::optional<int64_t>>* out) {
+    return ReadItems(step, [&](bool present) -> Problem {
+      std::optional<int64_t>& item = out->emplace_back();
+      if (!present) return nullptr;
+      item = 0;
+      return cursor_.TakeLong(&*item) ? nullptr : kDamaged;
+    });
+  }
+
+  Problem ReadStrings(const AvroStep& step, std::vector<std::string>* out) {
+    return ReadItems(step, [&](bool present) -> Problem {
+      std::string_view text;
+      if (!present) return "a null in a list of names";
+      if (!cursor_.TakeBytes(&text)) return kDamaged;
+      out->emplace_back(text);
+      return nullptr;
+    });
+  }
+
+  template <typename T>
+  Problem ReadRecords(const AvroStep& step, std::vector<T>* out) {
+    return ReadItems(step, [&](bool present) -> Problem {
+      if (!present) return "a null in a list of records";
+      return Read(step.inner, &out->emplace_back());
+    });
+  }
+
+  const AvroPlan& plan_;
+  AvroCursor& cursor_;
+  std::string_view field_;
+};
+
+template <typename T>
+Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin) {
+  HEADRACE_ASSIGN_OR_RETURN(AvroFileReader file, AvroFileReader::Open(bytes, origin));
+  HEADRACE_ASSIGN_OR_RETURN(AvroSchema schema, ParseAvroSchema(file.schema_json(), origin));
+  HEADRACE_ASSIGN_OR_RETURN(AvroPlan plan, PlanAvroRecord(std::move(schema), FieldsFor(static_cast<const T*>(nullptr)), origin));
+  std::vector<T> records;
+  AvroBlock block;
+  while (true) {
+    HEADRACE_ASSIGN_OR_RETURN(bool more, file.Next(&block));
+    if (!more) return records;
+    AvroCursor cursor(block.bytes);
+    // A record takes at least a byte a required field, so an honest count is bounded by the bytes.
+    if (static_cast<uint64_t>(block.records) > block.bytes.size()) {
+      return Corruption(origin, ": a block of ", block.bytes.size(), " bytes claims ", block.records, " records");
+    }
+    records.reserve(records.size() + std::min<size_t>(static_cast<size_t>(block.records), block.bytes.size() / 40 + 1));
+    for (int64_t i = 0; i < block.records; ++i) {
+      RecordReader reader(plan, &cursor);
+      const Problem problem = reader.Read(0, &records.emplace_back());
+      if (problem != nullptr) {
+        return Corruption(origin, ": record ", records.size() - 1, ", field ", reader.field(), ": ", problem);
+      }
+    }
+    if (cursor.remaining() != 0) {
+      return Corruption(origin, ": ", cursor.remaining(), " bytes follow the last record of a block");
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ManifestFileMeta>> DecodeManifestList(std::string_view bytes, std::string_view origin) {
+  return DecodeAvro<ManifestFileMeta>(bytes, origin);
+}
+
+Result<std::vector<ManifestEntry>> DecodeManifest(std::string_view bytes, std::string_view origin) {
+  return DecodeAvro<ManifestEntry>(bytes, origin);
+}
+
+Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(std::string_view bytes, std::string_view origin) {
+  return DecodeAvro<IndexManifestEntry>(bytes, origin);
+}
+
+Result<ManifestContainer> DetectManifestContainer(std::string_view bytes, std::string_view origin) {
+  if (bytes.starts_with("Obj\x01")) return ManifestContainer::kAvro;
+  if (bytes.starts_with("PAR1")) return ManifestContainer::kParquet;
+  if (bytes.starts_with("ORC")) return ManifestContainer::kOrc;
+  return Corruption(origin, ": neither Avro nor Parquet nor ORC (", bytes.size(), " bytes)");
+}
+
+}  // namespace headrace
