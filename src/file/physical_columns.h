@@ -5,7 +5,8 @@
 // Pure. Source: KeyValue.createKeyValueFields, SpecialFields, KeyValueThinDataFileWriterImpl.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -17,6 +18,7 @@ namespace headrace {
 
 // With the reserved field ids.
 std::vector<DataField> KeyFields(const TableSchema& schema);       // _KEY_… alone
+std::vector<DataField> SequenceAndKindFields();                    // the two between keys and values
 std::vector<DataField> KeyValueFields(const TableSchema& schema);  // keys, sequence, kind, values
 
 // RowKind bytes as stored.

@@ -1,0 +1,26 @@
+// The smallest and largest value of a column, as the footer of the Parquet file just written has them.
+//
+// Java Paimon takes its manifest statistics from the same place, so the two agree: a zero minimum of a float is -0.0, a zero
+// maximum 0.0; INT96 has none; values longer than 4096 bytes have none. Pure; any thread.
+// Source: ParquetSimpleStatsExtractor.
+#pragma once
+
+#include "base/error.h"
+#include "format/data_type.h"
+#include "format/value.h"
+
+namespace parquet {
+class FileMetaData;
+}
+
+namespace headrace {
+
+struct Bounds {
+  Value min;  // both null: unknown, or no values at all
+  Value max;
+};
+
+// `leaf` is a leaf column of the atomic type `type`.
+Result<Bounds> BoundsFromFooter(const parquet::FileMetaData& footer, int leaf, const DataType& type);
+
+}  // namespace headrace
