@@ -25,8 +25,8 @@ struct EngineOptions {
 
 // What a new table is. Columns, keys and options as Paimon knows them.
 struct TableDefinition {
-  std::string columns;                     // "customer_id BIGINT, name STRING"
-  std::vector<std::string> primary_key;    // in this order; empty: an append table
+  std::string columns;                   // "customer_id BIGINT, name STRING"
+  std::vector<std::string> primary_key;  // in this order; empty: an append table
   std::vector<std::string> partition_by;
   std::map<std::string, std::string> options;
   std::string comment;

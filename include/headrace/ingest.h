@@ -20,6 +20,15 @@ namespace headrace {
 
 enum class EventFormat { kAuto, kDebeziumJson, kJson, kCsv, kParquet, kArrow };
 
+// How values are written that do not say it themselves: plain Debezium without its schema, JSON lines. The words are those of the
+// connector's settings; empty takes what can only mean one thing and refuses a value that could mean two.
+struct ValueWords {
+  std::string decimals;  // "precise" (base64) or "string": decimal.handling.mode
+  std::string binary;    // "base64", "base64-url-safe" or "hex": binary.handling.mode
+  std::string
+      times;  // "adaptive", "adaptive_time_microseconds", "connect" or "nanoseconds": time.precision.mode
+};
+
 struct CommitEvery {
   std::optional<int64_t> rows;
   std::optional<int64_t> milliseconds;
@@ -36,20 +45,24 @@ struct IngestProgress {
 struct IngestOptions {
   std::vector<std::string> inputs;  // files, globs, "-" for standard input; read in this order
   EventFormat format = EventFormat::kAuto;
-  CommitEvery commit_every;         // nothing set: every 100 000 rows and at the end
+  CommitEvery commit_every;  // nothing set: every 100 000 rows and at the end
 
-  bool create = false;              // make the table from the events' schema if absent
+  bool create = false;  // make the table from the events' schema if absent
   std::vector<std::string> primary_key;
   std::vector<std::string> partition_by;
   std::map<std::string, std::string> table_options;
-  std::string keys_file;            // message keys, a JSON line each
+  std::string keys_file;  // message keys, a JSON line each
 
-  std::string kind_column;          // plain forms: the column that holds +I -U +U -D
-  std::string source_table;         // of a mixed input
-  std::string job;                  // empty: derived from the table, the inputs and these options
-  bool again = false;               // ingest once more what is ingested already
-  std::string dead_letter_file;     // empty: stop at the first bad record
-  bool truncate_deletes = true;     // a source's TRUNCATE becomes a delete of every live row; false: it is refused
+  ValueWords values;
+  std::string csv_null;  // an unquoted CSV field of this text is null; an empty unquoted field always is
+  char csv_delimiter = ',';
+  std::string kind_column;       // plain forms: the column that holds +I -U +U -D
+  std::string source_table;      // of a mixed input
+  std::string job;               // empty: derived from the table, the inputs and these options
+  bool again = false;            // ingest once more what is ingested already
+  std::string dead_letter_file;  // empty: stop at the first bad record
+  bool truncate_deletes =
+      true;  // a source's TRUNCATE becomes a delete of every live row; false: it is refused
 
   std::function<void(const IngestProgress&)> progress;  // called a few times a second
   const std::atomic<bool>* cancel = nullptr;            // set: commit what is whole and return
@@ -57,16 +70,16 @@ struct IngestOptions {
 
 struct IngestReport {
   std::string job;
-  int64_t lines = 0;         // = applied + ignored + dead_letters
-  int64_t applied = 0;       // records that became rows
-  int64_t ignored = 0;       // tombstones, heartbeats, transaction marks, blank lines …
+  int64_t lines = 0;    // = applied + ignored + dead_letters
+  int64_t applied = 0;  // records that became rows
+  int64_t ignored = 0;  // tombstones, heartbeats, transaction marks, blank lines …
   int64_t dead_letters = 0;
-  int64_t rows = 0;          // rows written, of all kinds
+  int64_t rows = 0;  // rows written, of all kinds
   int64_t commits = 0;
   std::optional<int64_t> last_snapshot;
   std::map<std::string, int64_t> ignored_by_rule;
-  bool already_ingested = false;   // nothing was done; last_snapshot tells where
-  bool resumed = false;            // continued after an earlier run's last commit
+  bool already_ingested = false;  // nothing was done; last_snapshot tells where
+  bool resumed = false;           // continued after an earlier run's last commit
   bool cancelled = false;
   std::vector<std::string> notes;  // what was decided for the user: table created, bucket count …
 };

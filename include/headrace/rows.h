@@ -16,10 +16,17 @@
 
 namespace headrace {
 
-enum class RowFormat { kTable, kJsonLines, kCsv, kParquet, kArrow };
+enum class RowFormat {
+  kTable,
+  kJsonLines,
+  kCsv,
+  kParquet,
+  kArrow,        // the IPC file form, with a footer
+  kArrowStream,  // the IPC stream form, for pipes
+};
 
-Result<RowFormat> ParseRowFormat(std::string_view name);  // table, jsonl, csv, parquet, arrow
-// By the extension: .jsonl .json .ndjson, .csv, .parquet, .arrow .ipc .feather, .txt; kInvalid otherwise.
+Result<RowFormat> ParseRowFormat(std::string_view name);  // table, jsonl, csv, parquet, arrow, arrow-stream
+// By the extension: .jsonl .json .ndjson, .csv, .parquet, .arrow .ipc .feather, .arrows, .txt (a table); kInvalid otherwise.
 Result<RowFormat> RowFormatOfFile(std::string_view path);
 
 class RowSink {

@@ -41,17 +41,17 @@ struct TableInfo {
 };
 
 struct ReadOptions {
-  std::vector<std::string> columns;        // empty: all, in schema order
-  std::optional<int64_t> snapshot;         // nothing: the latest
+  std::vector<std::string> columns;  // empty: all, in schema order
+  std::optional<int64_t> snapshot;   // nothing: the latest
   int64_t batch_rows = 32768;
-  bool key_ordered = false;                // rows of a bucket in key order
+  bool key_ordered = false;  // rows of a bucket in key order
 };
 
 struct ChangesOptions {
   enum class From { kSnapshot, kEarliest, kLatest, kFull };
   From from = From::kEarliest;
-  int64_t from_snapshot = 0;               // kSnapshot: inclusive
-  std::optional<int64_t> to_snapshot;      // inclusive; nothing: all there is, or for ever when `follow`
+  int64_t from_snapshot = 0;           // kSnapshot: inclusive
+  std::optional<int64_t> to_snapshot;  // inclusive; nothing: all there is, or for ever when `follow`
   bool follow = false;
   std::vector<std::string> columns;
 };
@@ -76,9 +76,11 @@ class TableWriter {
  public:
   virtual ~TableWriter() = default;
   // All columns in schema order; `kinds` int8 RowKind bytes (0 +I, 1 -U, 2 +U, 3 -D), or null for inserts.
-  virtual Status Write(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) = 0;
-  // The newest snapshot made, or nothing when there was nothing to commit.
-  virtual Result<std::optional<int64_t>> Commit() = 0;
+  virtual Status Write(const std::shared_ptr<arrow::RecordBatch>& rows,
+                       const std::shared_ptr<arrow::Array>& kinds) = 0;
+  // The newest snapshot made, or nothing when there was nothing to commit. Compactions run beside the writer; what has finished is
+  // committed along, and with `wait_for_compaction` what is under way as well.
+  virtual Result<std::optional<int64_t>> Commit(bool wait_for_compaction = false) = 0;
 };
 
 struct CompactResult {
@@ -105,7 +107,7 @@ struct BucketInfo {
   std::string partition;  // "dt=2024-01-01/region=eu", empty without partitions
   int32_t bucket = 0;
   int32_t total_buckets = 0;
-  std::vector<RunInfo> runs;  // newest first: level 0, then 1, 2 …
+  std::vector<RunInfo> runs;    // newest first: level 0, then 1, 2 …
   int64_t changelog_files = 0;  // of all retained snapshots
   int64_t changelog_rows = 0;
 };
@@ -118,8 +120,8 @@ class TableHandle {
 
   virtual Result<std::unique_ptr<arrow::RecordBatchReader>> Read(const ReadOptions& options) = 0;
   // The current row of a key given as column=text pairs, as JSON lines show the values; nothing when there is none. One row.
-  virtual Result<std::shared_ptr<arrow::RecordBatch>> Get(const std::vector<std::pair<std::string, std::string>>& key,
-                                                          const ReadOptions& options) = 0;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> Get(
+      const std::vector<std::pair<std::string, std::string>>& key, const ReadOptions& options) = 0;
   virtual Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) = 0;
 
   // kUnsupported when an option of the table is refused for writing, naming it.

@@ -214,6 +214,10 @@ void AppendCell(const arrow::Array& array, int64_t row, const DataType& type, st
 
 }  // namespace
 
+void AppendJsonValue(const arrow::Array& column, int64_t row, const DataType& type, std::string* out) {
+  AppendCell(column, row, type, out);
+}
+
 void AppendJsonString(std::string_view text, std::string* out) {
   out->push_back('"');
   size_t clean = 0;  // start of what can be copied as it is

@@ -33,6 +33,9 @@ class JsonLines {
   std::vector<std::string> names_;  // quoted, with the separator before and the colon behind
 };
 
+// One cell as a JSON value, `null` included. `column` has ToArrowType(type).
+void AppendJsonValue(const arrow::Array& column, int64_t row, const DataType& type, std::string* out);
+
 // `text` in quotes, escaped.
 void AppendJsonString(std::string_view text, std::string* out);
 

@@ -1,0 +1,190 @@
+// `headrace ingest`: change events into a table, with progress and a closing count.
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+
+#include "headrace/ingest.h"
+#include "progress.h"
+#include "session.h"
+#include "stop_signal.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Arguments {
+  std::string table;
+  std::string format;
+  std::string commit_every;
+  std::vector<std::string> table_options;
+  std::string on_bad_record = "stop";
+  std::string on_truncate = "delete";
+  IngestOptions options;
+};
+
+Result<EventFormat> ParseEventFormat(const std::string& name) {
+  if (name.empty()) return EventFormat::kAuto;
+  if (name == "debezium-json") return EventFormat::kDebeziumJson;
+  if (name == "json") return EventFormat::kJson;
+  if (name == "csv") return EventFormat::kCsv;
+  if (name == "parquet") return EventFormat::kParquet;
+  if (name == "arrow") return EventFormat::kArrow;
+  return Status::Invalid("format ", name, " is not known; use debezium-json, json, csv, parquet or arrow");
+}
+
+// "10000" rows, "5s", "500ms", "2m", or "file".
+Result<CommitEvery> ParseCommitEvery(const std::string& text) {
+  CommitEvery every;
+  if (text.empty()) return every;
+  if (text == "file") {
+    every.file = true;
+    return every;
+  }
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  if (error != std::errc() || number <= 0)
+    return Status::Invalid("--commit-every ", text, ": write 10000 (rows), 5s or file");
+  if (unit.empty()) {
+    every.rows = number;
+  } else if (unit == "ms") {
+    every.milliseconds = number;
+  } else if (unit == "s") {
+    every.milliseconds = number * 1000;
+  } else if (unit == "m" || unit == "min") {
+    every.milliseconds = number * 60 * 1000;
+  } else {
+    return Status::Invalid("--commit-every ", text, ": the unit ", unit, " is not known; use ms, s or m");
+  }
+  return every;
+}
+
+Status ParseBadRecordRule(const std::string& rule, IngestOptions* options) {
+  constexpr std::string_view kDeadLetter = "dead-letter=";
+  if (rule == "stop") return Status::OK();
+  if (rule.starts_with(kDeadLetter) && rule.size() > kDeadLetter.size()) {
+    options->dead_letter_file = rule.substr(kDeadLetter.size());
+    return Status::OK();
+  }
+  return Status::Invalid("--on-bad-record ", rule, ": write stop, or dead-letter=FILE");
+}
+
+Status FillOptions(Arguments* arguments) {
+  IngestOptions& options = arguments->options;
+  ARROW_ASSIGN_OR_RAISE(options.format, ParseEventFormat(arguments->format));
+  ARROW_ASSIGN_OR_RAISE(options.commit_every, ParseCommitEvery(arguments->commit_every));
+  ARROW_RETURN_NOT_OK(ParseBadRecordRule(arguments->on_bad_record, &options));
+  if (arguments->on_truncate != "delete" && arguments->on_truncate != "refuse") {
+    return Status::Invalid("--on-truncate ", arguments->on_truncate, ": write delete or refuse");
+  }
+  options.truncate_deletes = arguments->on_truncate == "delete";
+  for (const std::string& pair : arguments->table_options) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Status::Invalid("option ", pair, " is not of the form key=value");
+    options.table_options[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  if (!options.create && (!options.table_options.empty() || !options.partition_by.empty())) {
+    return Status::Invalid("--option and --partition-by belong to a new table: add --create");
+  }
+  return Status::OK();
+}
+
+void PrintReport(const std::string& table, const IngestReport& report, Session& session) {
+  for (const std::string& note : report.notes) session.Note(note);
+  if (report.already_ingested) {
+    session.Note("already ingested at snapshot " + std::to_string(report.last_snapshot.value_or(0)) +
+                 " by job " + report.job + "; --again to repeat");
+    return;
+  }
+  if (report.resumed) session.Note("resumed job " + report.job + " after its last commit");
+  std::string line = table + ": " + CountText(report.lines) + " records read = " + CountText(report.applied) +
+                     " applied + " + CountText(report.ignored) + " ignored + " +
+                     CountText(report.dead_letters) + " dead letters; " + CountText(report.rows) +
+                     " rows in " + CountText(report.commits) + (report.commits == 1 ? " commit" : " commits");
+  if (report.last_snapshot) line += ", latest snapshot " + std::to_string(*report.last_snapshot);
+  session.Note(line);
+  std::string ignored;
+  for (const auto& [rule, count] : report.ignored_by_rule) {
+    ignored += (ignored.empty() ? "  ignored: " : ", ") + CountText(count) + " " + rule;
+  }
+  if (!ignored.empty()) session.Note(ignored);
+  if (report.cancelled) session.Note("stopped on request; the same command goes on from here");
+}
+
+Result<int> Run(Arguments arguments, Session& session) {
+  ARROW_RETURN_NOT_OK(FillOptions(&arguments));
+  ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
+  Progress progress("records", session.quiet());
+  arguments.options.progress = [&progress](const IngestProgress& at) {
+    std::optional<double> share;
+    if (at.bytes_total && *at.bytes_total > 0)
+      share = static_cast<double>(at.bytes_read) / static_cast<double>(*at.bytes_total);
+    progress.Show(at.lines_read, share, std::to_string(at.commits) + " commits");
+  };
+  arguments.options.cancel = &StopRequested();
+  IngestReport report;
+  const Status status = Ingest(engine, arguments.table, arguments.options, &report);
+  PrintReport(arguments.table, report, session);
+  ARROW_RETURN_NOT_OK(status);
+  return report.dead_letters > 0 ? kDoneWithDeadLetters : kDone;
+}
+
+}  // namespace
+
+void AddIngest(CLI::App* app, Chosen* chosen) {
+  auto arguments = std::make_shared<Arguments>();
+  IngestOptions& options = arguments->options;
+  CLI::App* sub = app->add_subcommand("ingest", "Bring change events into a table, exactly once");
+  sub->add_option("TABLE", arguments->table, "db.table")->required();
+  sub->add_option("INPUT", options.inputs, "Files, globs, or - for standard input")->required();
+  sub->add_option("--format", arguments->format,
+                  "debezium-json, json, csv, parquet or arrow (default: by extension and content)")
+      ->type_name("FORMAT");
+  sub->add_option("--commit-every", arguments->commit_every, "10000 (rows), 5s, or file")
+      ->type_name("N|TIME|file");
+  sub->add_flag("--create", options.create, "Make the table from the events' schema if it is absent");
+  sub->add_option("--primary-key", options.primary_key, "With --create: key columns a,b")
+      ->delimiter(',')
+      ->type_name("COLUMNS");
+  sub->add_option("--partition-by", options.partition_by, "With --create: partition columns a,b")
+      ->delimiter(',')
+      ->type_name("COLUMNS");
+  sub->add_option("--option", arguments->table_options, "With --create: a table option; may be repeated")
+      ->type_name("KEY=VALUE");
+  sub->add_option("--keys", options.keys_file, "The messages' keys, a JSON line each")->type_name("FILE");
+  sub->add_option("--kind-column", options.kind_column, "Plain forms: the column that holds +I -U +U -D")
+      ->type_name("COLUMN");
+  sub->add_option("--decimals", options.values.decimals, "Plain values: precise (base64) or string")
+      ->type_name("MODE");
+  sub->add_option("--binary", options.values.binary, "Plain values: base64, base64-url-safe or hex")
+      ->type_name("MODE");
+  sub->add_option("--times", options.values.times,
+                  "Plain values: adaptive, adaptive_time_microseconds, connect or nanoseconds")
+      ->type_name("MODE");
+  sub->add_option("--csv-null", options.csv_null, "CSV: an unquoted field of this text is null")
+      ->type_name("TEXT");
+  sub->add_option("--csv-delimiter", options.csv_delimiter, "CSV: what parts fields")->type_name("CHAR");
+  sub->add_option("--source-table", options.source_table, "The one table to take of a mixed input")
+      ->type_name("NAME");
+  sub->add_option("--job", options.job, "The name to resume under (needed to resume standard input)")
+      ->type_name("NAME");
+  sub->add_flag("--again", options.again, "Ingest once more what was ingested already");
+  sub->add_option("--on-bad-record", arguments->on_bad_record, "stop (default), or dead-letter=FILE")
+      ->type_name("RULE");
+  sub->add_option("--on-truncate", arguments->on_truncate,
+                  "A source's TRUNCATE: delete every live row (default), or refuse")
+      ->type_name("RULE");
+  sub->footer(R"(
+Every record is applied, ignored by rule (a tombstone, a heartbeat …) or bad: a bad one stops the ingest, with
+what came before it committed, or goes to the dead-letter file byte for byte (exit status 3).
+A killed ingest started again with the same command continues after the last committed record.
+
+Examples:
+  headrace ingest shop.customers customers.jsonl --format debezium-json --create --keys customers.keys.jsonl
+  headrace ingest shop.orders 'orders-*.csv' --create --primary-key order_id --commit-every file
+  cat changes.jsonl | headrace ingest shop.customers - --format json --kind-column op --job nightly)");
+  OnGiven(sub, chosen, [arguments](Session& session) { return Run(*arguments, session); });
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,88 @@
+// The program `headrace`: global options, one command, an exit status.
+#include <cstdio>
+#include <exception>
+
+#include <arrow/compute/initialize.h>
+#include <CLI/CLI.hpp>
+
+#include "headrace/engine.h"
+#include "session.h"
+
+namespace headrace::cli {
+namespace {
+
+constexpr char kFooter[] = R"(
+TABLE is db.table in the warehouse, or a table's folder when it holds a '/'.
+
+Examples:
+  headrace create shop.customers --schema 'customer_id BIGINT, name STRING' --primary-key customer_id
+  headrace ingest shop.customers changes.jsonl --format debezium-json
+  headrace read shop.customers --columns customer_id,name --limit 10
+  headrace changes shop.customers --from earliest --follow
+  headrace demo
+
+Exit status: 0 done, 1 failed or different, 2 wrong usage, 3 done with dead letters.)";
+
+void AddGlobalOptions(CLI::App* app, GlobalOptions* global) {
+  app->add_option("--warehouse", global->warehouse,
+                  "The folder that holds <database>.db/<table> (default ./warehouse)")
+      ->envname("HEADRACE_WAREHOUSE")
+      ->type_name("DIR");
+  app->add_option("--memory", global->memory, "Budget of all write buffers")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  app->add_option("--threads", global->threads, "Threads for compactions beside the writer")
+      ->type_name("N")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  app->add_flag("-q,--quiet", global->quiet, "No notes and no progress on stderr");
+  app->set_version_flag("--version", "headrace " + std::string(Version()));
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "headrace: %s: %s\n", std::string(NameOf(KindOf(status))).c_str(),
+               status.message().c_str());
+  return kFailed;
+}
+
+int Main(int argc, char** argv) {
+  GlobalOptions global;
+  Chosen chosen;
+  CLI::App app("Streaming-first lakehouse tables in the Apache Paimon format.", "headrace");
+  AddGlobalOptions(&app, &global);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(kFooter);
+  AddCreate(&app, &chosen);
+  AddIngest(&app, &chosen);
+  AddRead(&app, &chosen);
+  AddGet(&app, &chosen);
+  AddChanges(&app, &chosen);
+  AddShow(&app, &chosen);
+  AddInspect(&app, &chosen);
+  AddMaintenance(&app, &chosen);
+  AddDemo(&app, &chosen);
+  AddCompletion(&app, &chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kUsage;
+  }
+  const Status ready = arrow::compute::Initialize();
+  if (!ready.ok()) return Fail(ready);
+  Session session(global);
+  const Result<int> result = chosen.run(session);
+  return result.ok() ? *result : Fail(result.status());
+}
+
+}  // namespace
+}  // namespace headrace::cli
+
+int main(int argc, char** argv) {
+  try {
+    return headrace::cli::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "headrace: unexpected: %s\n", error.what());
+    return headrace::cli::kFailed;
+  }
+}

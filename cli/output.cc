@@ -1,0 +1,69 @@
+// Opening the output of a command.
+#include "output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <arrow/io/file.h>
+#include <arrow/record_batch.h>
+
+namespace headrace::cli {
+namespace {
+
+// Standard output as a stream that is not closed with it.
+Result<std::shared_ptr<arrow::io::OutputStream>> StandardOutput() {
+  const int copy = dup(STDOUT_FILENO);
+  if (copy < 0) return Status::IOError("standard output cannot be written to: it is closed");
+  return arrow::io::FileOutputStream::Open(copy);
+}
+
+Result<RowFormat> FormatOf(const OutputOptions& options) {
+  if (!options.format.empty()) {
+    ARROW_ASSIGN_OR_RAISE(RowFormat format, ParseRowFormat(options.format));
+    // A pipe is read from the front; the file form has its index at the end.
+    if (format == RowFormat::kArrow && options.file.empty()) return RowFormat::kArrowStream;
+    return format;
+  }
+  if (!options.file.empty()) return RowFormatOfFile(options.file);
+  return isatty(STDOUT_FILENO) ? RowFormat::kTable : RowFormat::kJsonLines;
+}
+
+}  // namespace
+
+void AddOutputOptions(CLI::App* sub, OutputOptions* options) {
+  sub->add_option("--format", options->format, "table, jsonl, csv, parquet, arrow or arrow-stream")
+      ->type_name("FORMAT");
+  sub->add_option("-o,--output", options->file, "Write to a file; its extension tells the format")
+      ->type_name("FILE");
+}
+
+int TerminalWidth(int descriptor) {
+  winsize size{};
+  if (!isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
+                                            std::shared_ptr<arrow::Schema> schema) {
+  ARROW_ASSIGN_OR_RAISE(RowFormat format, FormatOf(options));
+  const bool binary = format == RowFormat::kParquet || format == RowFormat::kArrowStream;
+  if (options.file.empty() && binary && isatty(STDOUT_FILENO)) {
+    return Status::Invalid("this format is not for a terminal; name a file with --output, or redirect");
+  }
+  std::shared_ptr<arrow::io::OutputStream> stream;
+  if (options.file.empty()) {
+    ARROW_ASSIGN_OR_RAISE(stream, StandardOutput());
+  } else {
+    ARROW_ASSIGN_OR_RAISE(stream, arrow::io::FileOutputStream::Open(options.file));
+  }
+  return OpenRowSink(format, std::move(schema), std::move(stream),
+                     options.file.empty() ? TerminalWidth(STDOUT_FILENO) : 0);
+}
+
+Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch) {
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RowSink> sink, OpenOutput(options, batch.schema()));
+  ARROW_RETURN_NOT_OK(sink->Write(batch));
+  return sink->Close();
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,30 @@
+// Where rows go and in which form: standard output or a file, chosen by --format and --output.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <arrow/type_fwd.h>
+#include <CLI/CLI.hpp>
+
+#include "headrace/rows.h"
+
+namespace headrace::cli {
+
+struct OutputOptions {
+  std::string format;  // empty: by the file's extension; a drawn table on a terminal, JSON lines otherwise
+  std::string file;    // empty: standard output
+};
+
+void AddOutputOptions(CLI::App* sub, OutputOptions* options);
+
+Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
+                                            std::shared_ptr<arrow::Schema> schema);
+
+// Writes one small batch whole.
+Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch);
+
+// Columns of the terminal behind a descriptor, or 0 when it is none.
+int TerminalWidth(int descriptor);
+
+}  // namespace headrace::cli

@@ -1,0 +1,54 @@
+// The session of one run of the program.
+#include "session.h"
+
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+
+namespace headrace::cli {
+
+Result<Engine*> Session::engine(const std::string& table) {
+  if (engine_ == nullptr) {
+    EngineOptions options;
+    if (!global_.warehouse.empty()) {
+      options.warehouse = global_.warehouse;
+    } else if (table.find('/') == std::string::npos) {
+      Note("warehouse: " + options.warehouse + " (--warehouse DIR or HEADRACE_WAREHOUSE names another)");
+    }
+    ARROW_ASSIGN_OR_RAISE(options.memory_bytes, ParseBytes(global_.memory));
+    options.threads = global_.threads;
+    ARROW_ASSIGN_OR_RAISE(engine_, Engine::Open(options));
+  }
+  return engine_.get();
+}
+
+void Session::Note(const std::string& line) const {
+  if (!global_.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command) {
+  sub->callback([chosen, command = std::move(command)] { chosen->run = command; });
+}
+
+Result<int64_t> ParseBytes(const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string unit;
+  for (const char* c = end; c < text.data() + text.size(); ++c) {
+    if (!std::isspace(static_cast<unsigned char>(*c)))
+      unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
+  }
+  int shift = -1;
+  if (unit.empty() || unit == "b" || unit == "bytes") shift = 0;
+  if (unit == "k" || unit == "kb" || unit == "kib") shift = 10;
+  if (unit == "m" || unit == "mb" || unit == "mib") shift = 20;
+  if (unit == "g" || unit == "gb" || unit == "gib") shift = 30;
+  if (error != std::errc() || number <= 0 || shift < 0 ||
+      number > (std::numeric_limits<int64_t>::max() >> shift)) {
+    return Status::Invalid("size ", text, " is not understood; write a number with k, m or g, as in 512m");
+  }
+  return number << shift;
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,68 @@
+// What every command of the program shares: the global options, the engine opened when first needed, exit statuses, and how an error is told.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "headrace/engine.h"
+
+namespace headrace::cli {
+
+// Exit statuses, as `headrace --help` lists them.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
+inline constexpr int kDoneWithDeadLetters = 3;
+
+struct GlobalOptions {
+  std::string warehouse;  // empty: ./warehouse, told once
+  std::string memory = "1 GiB";
+  int threads = 2;
+  bool quiet = false;
+};
+
+class Session {
+ public:
+  explicit Session(const GlobalOptions& global) : global_(global) {}
+
+  // Opens the engine. Commands on "db.table" names tell the default warehouse once; those on folders need none.
+  Result<Engine*> engine(const std::string& table = "");
+
+  bool quiet() const { return global_.quiet; }
+  // To stderr, unless --quiet.
+  void Note(const std::string& line) const;
+
+ private:
+  const GlobalOptions& global_;
+  std::unique_ptr<Engine> engine_;
+};
+
+// A command: parsed by CLI11, then run. The status becomes the exit status kFailed and a message on stderr.
+using RunCommand = std::function<Result<int>(Session&)>;
+
+// Remembers which command was given.
+struct Chosen {
+  RunCommand run;
+};
+
+// Makes `command` the one that runs when `sub` is given.
+void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command);
+
+void AddCreate(CLI::App* app, Chosen* chosen);
+void AddIngest(CLI::App* app, Chosen* chosen);
+void AddRead(CLI::App* app, Chosen* chosen);
+void AddGet(CLI::App* app, Chosen* chosen);
+void AddChanges(CLI::App* app, Chosen* chosen);
+void AddShow(CLI::App* app, Chosen* chosen);
+void AddInspect(CLI::App* app, Chosen* chosen);
+void AddMaintenance(CLI::App* app, Chosen* chosen);  // compact, drop, rename, jobs
+void AddDemo(CLI::App* app, Chosen* chosen);
+void AddCompletion(CLI::App* app, Chosen* chosen);
+
+// "64 MiB", "1g", "500000": bytes.
+Result<int64_t> ParseBytes(const std::string& text);
+
+}  // namespace headrace::cli

@@ -1,0 +1,177 @@
+// The engine: one store, clock, budget and task group over a warehouse folder; names and folders to tables.
+#include "headrace/engine.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "api/engine_state.h"
+#include "api/open_table.h"
+#include "base/build_info.h"
+#include "base/error.h"
+#include "catalog/catalog.h"
+#include "io/local_store.h"
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kLeastMemoryBytes = 1LL << 20;
+constexpr char kDefaultBuckets[] = "4";
+constexpr char kDefaultChangelogRetention[] = "7 d";
+
+// Made explicit at creation so that the table says what will happen to it in every engine.
+void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
+  auto& options = table->options;
+  if (!table->primary_keys.empty() && options.count("bucket") == 0) {
+    options["bucket"] = kDefaultBuckets;
+    notes->push_back("bucket=4, since none was given; it can be set by an option");
+  }
+  const auto producer = options.find("changelog-producer");
+  const bool has_changelog = producer != options.end() && producer->second != "none";
+  if (has_changelog && options.count("changelog.time-retained") == 0) {
+    options["changelog.time-retained"] = kDefaultChangelogRetention;
+    notes->push_back(
+        "changelog.time-retained=7 d, so that changes outlive snapshots in engines that expire them "
+        "(Paimon's default is 1 h)");
+  }
+}
+
+bool IsFolder(const std::string& name) { return name.find('/') != std::string::npos; }
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code ignored;
+  std::string absolute = std::filesystem::absolute(path, ignored).lexically_normal().string();
+  while (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
+  return absolute;
+}
+
+// A table's folder as the catalog's names for it: …/<database>.db/<table>.
+struct FolderParts {
+  std::string warehouse;
+  TableIdentifier name;
+};
+
+Result<FolderParts> PartsOfFolder(const std::string& folder) {
+  const std::filesystem::path path(AbsolutePath(folder));
+  const std::string database = path.parent_path().filename().string();
+  if (!database.ends_with(".db")) {
+    return Invalid("table folder ", folder,
+                   " does not lie in a database folder <name>.db, as Paimon's catalogs have it");
+  }
+  HEADRACE_ASSIGN_OR_RETURN(
+      TableIdentifier name,
+      ParseTableIdentifier(database.substr(0, database.size() - 3) + "." + path.filename().string()));
+  return FolderParts{path.parent_path().parent_path().string(), std::move(name)};
+}
+
+class LocalEngine final : public EngineInternals {
+ public:
+  LocalEngine(const EngineOptions& options, std::shared_ptr<SharedState> state)
+      : state_(std::move(state)),
+        warehouse_(AbsolutePath(options.warehouse)),
+        catalog_(CatalogAt(warehouse_)) {}
+
+  Result<std::vector<std::string>> ListDatabases() override { return catalog_.ListDatabases(); }
+  Result<std::vector<std::string>> ListTables(const std::string& database) override {
+    return catalog_.ListTables(database);
+  }
+
+  SharedState* state() override { return state_.get(); }
+
+  Result<CreatedTable> CreateTable(const std::string& name, const TableDefinition& definition) override {
+    NewTable table;
+    HEADRACE_ASSIGN_OR_RETURN(table.fields, ParseColumns(definition.columns));
+    table.primary_keys = definition.primary_key;
+    table.partition_keys = definition.partition_by;
+    table.options = definition.options;
+    if (!definition.comment.empty()) table.comment = definition.comment;
+    return Create(name, std::move(table));
+  }
+
+  Result<CreatedTable> Create(const std::string& name, NewTable table) override {
+    HEADRACE_ASSIGN_OR_RETURN(Located at, Locate(name));
+    CreatedTable created;
+    AddDefaults(&table, &created.notes);
+    HEADRACE_ASSIGN_OR_RETURN(Table opened, at.catalog.CreateTable(at.name, std::move(table)));
+    created.path = opened.path;
+    return created;
+  }
+
+  Status DropTable(const std::string& name) override {
+    HEADRACE_ASSIGN_OR_RETURN(Located at, Locate(name));
+    return at.catalog.DropTable(at.name);
+  }
+
+  Status RenameTable(const std::string& from, const std::string& to) override {
+    HEADRACE_ASSIGN_OR_RETURN(Located source, Locate(from));
+    HEADRACE_ASSIGN_OR_RETURN(Located target, Locate(to));
+    if (source.warehouse != target.warehouse)
+      return Invalid("renaming ", from, " to ", to, ": both must be in one warehouse");
+    return source.catalog.RenameTable(source.name, target.name);
+  }
+
+  Result<std::unique_ptr<TableHandle>> OpenTable(const std::string& name) override {
+    HEADRACE_ASSIGN_OR_RETURN(Place at, PlaceOf(name));
+    return OpenTableHandle(state_, at.path, at.name);
+  }
+
+  Result<Table> OpenForWriting(const std::string& name) override {
+    HEADRACE_ASSIGN_OR_RETURN(Place at, PlaceOf(name));
+    return OpenTableAt(state_->store, state_->clock, at.path, at.name, Access::kWrite);
+  }
+
+ private:
+  struct Located {
+    std::string warehouse;
+    Catalog catalog;
+    TableIdentifier name;
+  };
+
+  // A table's folder, and its name for messages. Unlike Locate, any folder will do.
+  struct Place {
+    std::string path;
+    std::string name;
+  };
+
+  Result<Place> PlaceOf(const std::string& name) const {
+    if (IsFolder(name)) return Place{AbsolutePath(name), name};
+    HEADRACE_ASSIGN_OR_RETURN(TableIdentifier identifier, ParseTableIdentifier(name));
+    return Place{catalog_.TablePath(identifier), identifier.ToString()};
+  }
+
+  Catalog CatalogAt(const std::string& warehouse) const {
+    return Catalog(state_->store, state_->clock, warehouse);
+  }
+
+  Result<Located> Locate(const std::string& name) const {
+    if (!IsFolder(name)) {
+      HEADRACE_ASSIGN_OR_RETURN(TableIdentifier identifier, ParseTableIdentifier(name));
+      return Located{warehouse_, catalog_, std::move(identifier)};
+    }
+    HEADRACE_ASSIGN_OR_RETURN(FolderParts parts, PartsOfFolder(name));
+    return Located{parts.warehouse, CatalogAt(parts.warehouse), std::move(parts.name)};
+  }
+
+  std::shared_ptr<SharedState> state_;
+  std::string warehouse_;
+  Catalog catalog_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
+  if (options.memory_bytes < kLeastMemoryBytes) {
+    return Invalid("opening the engine: a memory budget of ", options.memory_bytes, " bytes; at least ",
+                   kLeastMemoryBytes, " are needed");
+  }
+  if (options.threads < 0)
+    return Invalid("opening the engine: ", options.threads, " threads; 0 or more are allowed");
+  if (options.warehouse.empty()) return Invalid("opening the engine: the warehouse folder has no name");
+  auto state = std::make_shared<SharedState>(options.memory_bytes, options.threads);
+  state->store = std::make_shared<LocalStore>(LocalStoreOptions{.sync = options.durable});
+  state->clock = std::make_shared<SystemClock>();
+  return std::make_unique<LocalEngine>(options, std::move(state));
+}
+
+std::string_view Version() { return BuildVersion(); }
+
+}  // namespace headrace

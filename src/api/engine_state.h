@@ -1,0 +1,36 @@
+// What everything opened from one engine shares, and the engine as the other files of this room see it.
+//
+// SharedState is owned by the engine and by each handle, so that a handle is safe until it is destroyed. Thread-safe, as its members are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/memory_budget.h"
+#include "base/task_group.h"
+#include "catalog/table.h"
+#include "headrace/engine.h"
+#include "io/store.h"
+
+namespace headrace {
+
+struct SharedState {
+  SharedState(int64_t memory_bytes, int threads) : budget(memory_bytes), tasks(threads) {}
+
+  std::shared_ptr<Store> store;
+  std::shared_ptr<Clock> clock;
+  MemoryBudget budget;
+  TaskGroup tasks;
+};
+
+class EngineInternals : public Engine {
+ public:
+  virtual SharedState* state() = 0;
+  virtual Result<Table> OpenForWriting(const std::string& name) = 0;
+  // Adds the defaults that a new table gets, and makes it.
+  virtual Result<CreatedTable> Create(const std::string& name, NewTable table) = 0;
+};
+
+}  // namespace headrace

@@ -1,0 +1,134 @@
+// The public ingest over the ingest room: the table opened or made, options and report carried across.
+#include "headrace/ingest.h"
+
+#include <utility>
+
+#include "api/engine_state.h"
+#include "base/error.h"
+#include "ingest/ingest.h"
+
+namespace headrace {
+namespace {
+
+Result<ingest::EventFormat> FormatOf(EventFormat format) {
+  switch (format) {
+    case EventFormat::kAuto: return ingest::EventFormat::kAuto;
+    case EventFormat::kDebeziumJson: return ingest::EventFormat::kDebeziumJson;
+    case EventFormat::kJson: return ingest::EventFormat::kJson;
+    case EventFormat::kCsv: return ingest::EventFormat::kCsv;
+    case EventFormat::kParquet: return ingest::EventFormat::kParquet;
+    case EventFormat::kArrow: return ingest::EventFormat::kArrow;
+  }
+  return Invalid("ingesting: unknown event format");
+}
+
+Result<ingest::ValueModes> ModesOf(const ValueWords& words) {
+  ingest::ValueModes modes;
+  if (words.decimals == "precise") {
+    modes.decimal = ingest::DecimalMode::kPrecise;
+  } else if (words.decimals == "string") {
+    modes.decimal = ingest::DecimalMode::kString;
+  } else if (!words.decimals.empty()) {
+    return Invalid("decimals ", words.decimals, ": precise or string are known");
+  }
+  if (words.binary == "base64") {
+    modes.binary = ingest::BinaryMode::kBase64;
+  } else if (words.binary == "base64-url-safe") {
+    modes.binary = ingest::BinaryMode::kBase64Url;
+  } else if (words.binary == "hex") {
+    modes.binary = ingest::BinaryMode::kHex;
+  } else if (!words.binary.empty()) {
+    return Invalid("binary ", words.binary, ": base64, base64-url-safe or hex are known");
+  }
+  if (words.times == "adaptive_time_microseconds") {
+    modes.time = ingest::TimeMode::kMicroseconds;
+  } else if (words.times == "connect") {
+    modes.time = ingest::TimeMode::kConnect;
+  } else if (words.times == "nanoseconds") {
+    modes.time = ingest::TimeMode::kNanoseconds;
+  } else if (!words.times.empty() && words.times != "adaptive") {
+    return Invalid("times ", words.times,
+                   ": adaptive, adaptive_time_microseconds, connect or nanoseconds are known");
+  }
+  return modes;
+}
+
+Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedState* state) {
+  ingest::IngestOptions room;
+  room.inputs = options.inputs;
+  HEADRACE_ASSIGN_OR_RETURN(room.format, FormatOf(options.format));
+  HEADRACE_ASSIGN_OR_RETURN(room.modes, ModesOf(options.values));
+  room.commit_every = {options.commit_every.rows, options.commit_every.milliseconds,
+                       options.commit_every.file};
+  room.keys_file = options.keys_file;
+  room.kind_column = options.kind_column;
+  room.source_table = options.source_table;
+  room.job = options.job;
+  room.again = options.again;
+  room.dead_letter_file = options.dead_letter_file;
+  room.truncate_deletes = options.truncate_deletes;
+  room.csv_null = options.csv_null;
+  room.csv_delimiter = options.csv_delimiter;
+  room.budget = &state->budget;
+  room.compactors = &state->tasks;
+  room.cancel = options.cancel;
+  if (options.progress) {
+    room.progress = [report = options.progress](const ingest::IngestProgress& at) {
+      report({at.bytes_read, at.bytes_total, at.lines_read, at.commits});
+    };
+  }
+  return room;
+}
+
+void CopyReport(ingest::IngestReport&& room, IngestReport* report) {
+  report->job = std::move(room.job);
+  report->lines = room.lines;
+  report->applied = room.applied;
+  report->ignored = room.ignored;
+  report->dead_letters = room.dead_letters;
+  report->rows = room.rows;
+  report->commits = room.commits;
+  report->last_snapshot = room.last_snapshot;
+  report->ignored_by_rule = std::move(room.ignored_by_rule);
+  report->already_ingested = room.already_ingested;
+  report->resumed = room.resumed;
+  report->cancelled = room.cancelled;
+  for (std::string& note : room.notes) report->notes.push_back(std::move(note));
+}
+
+// The table, made first where that was asked for and it is absent.
+Result<Table> OpenOrCreate(EngineInternals* engine, const std::string& name, const IngestOptions& options,
+                           ingest::Ingestion* ingestion, IngestReport* report) {
+  Result<Table> opened = engine->OpenForWriting(name);
+  const bool absent = !opened.ok() && KindOf(opened.status()) == ErrorKind::kNotFound;
+  if (!absent) return opened;
+  if (!options.create)
+    return WithContext("ingesting (--create makes the table from the events)", opened.status());
+  HEADRACE_ASSIGN_OR_RETURN(
+      NewTable proposed,
+      ingestion->ProposeTable({options.primary_key, options.partition_by, options.table_options}));
+  HEADRACE_ASSIGN_OR_RETURN(CreatedTable created, engine->Create(name, std::move(proposed)));
+  report->notes.push_back("created table " + name + " in " + created.path);
+  for (const std::string& note : created.notes) report->notes.push_back("  with " + note);
+  return engine->OpenForWriting(name);
+}
+
+}  // namespace
+
+Status Ingest(Engine* engine, const std::string& table_name, const IngestOptions& options,
+              IngestReport* report) {
+  // Every engine is made by Engine::Open, whose class is this one.
+  auto* internals = static_cast<EngineInternals*>(engine);
+  *report = IngestReport();
+  HEADRACE_ASSIGN_OR_RETURN(ingest::IngestOptions room_options, RoomOptions(options, internals->state()));
+  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Ingestion> ingestion,
+                            ingest::Ingestion::Open(std::move(room_options)));
+  HEADRACE_ASSIGN_OR_RETURN(Table table,
+                            OpenOrCreate(internals, table_name, options, ingestion.get(), report));
+  ingest::IngestReport room_report;
+  const Status status = ingestion->Run(table, &room_report);
+  CopyReport(std::move(room_report), report);
+  return status;
+}
+
+}  // namespace headrace

@@ -1,0 +1,47 @@
+// Opening a table handle, and what the parts of this room share about tables.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "api/engine_state.h"
+#include "catalog/table.h"
+#include "format/snapshot.h"
+#include "headrace/table.h"
+
+namespace headrace {
+
+// `path` is absolute. The table is opened for reading; writers open it once more for writing.
+Result<std::unique_ptr<TableHandle>> OpenTableHandle(std::shared_ptr<SharedState> state,
+                                                     const std::string& path, const std::string& name);
+
+// The table's columns as Arrow fields that carry their Paimon type; all columns when `columns` is empty. kNotFound names a column that the
+// table does not have and those that it has.
+Result<std::shared_ptr<arrow::Schema>> PublicSchema(const TableSchema& schema,
+                                                    const std::vector<std::string>& columns);
+
+// The snapshot asked for, else the latest; nothing when the table has none yet.
+Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<int64_t> id);
+
+// "dt=2024-01-01/region=eu" and "8821, eu": for people.
+Result<std::string> PartitionText(const Table& table, const BinaryRow& partition);
+Result<std::string> KeyText(const Table& table, const BinaryRow& key);
+
+// The parts of TableHandle that have a file of their own.
+Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options);
+Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState> state, const Table& table);
+Result<CompactResult> CompactTable(SharedState* state, const Table& table, bool full);
+Result<std::vector<BucketInfo>> ReadTree(const Table& table, std::optional<int64_t> snapshot);
+
+Result<std::shared_ptr<arrow::RecordBatch>> SchemasOf(const Table& table);
+Result<std::shared_ptr<arrow::RecordBatch>> SnapshotsOf(const Table& table);
+Result<std::shared_ptr<arrow::RecordBatch>> OptionsOf(const Table& table);
+Result<std::shared_ptr<arrow::RecordBatch>> FilesOf(const Table& table, std::optional<int64_t> snapshot);
+Result<std::shared_ptr<arrow::RecordBatch>> ManifestsOf(const Table& table, std::optional<int64_t> snapshot);
+Result<std::shared_ptr<arrow::RecordBatch>> JobsOf(const Table& table);
+
+}  // namespace headrace

@@ -1,0 +1,238 @@
+// The table handle: each public method in terms of the rooms below.
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/key_value_metadata.h>
+
+#include "api/open_table.h"
+#include "base/error.h"
+#include "catalog/catalog.h"
+#include "catalog/snapshots.h"
+#include "format/partition_path.h"
+#include "format/value.h"
+#include "ingest/jobs.h"
+#include "read/scan.h"
+
+namespace headrace {
+namespace {
+
+TableInfo InfoOf(const Table& table, std::vector<std::string> unknown_options) {
+  TableInfo info;
+  info.name = table.name;
+  info.path = table.path;
+  info.schema_id = table.schema->id.value;
+  for (const DataField& field : table.schema->fields) {
+    info.columns.push_back({field.id, field.name, ToSql(field.type), field.description.value_or("")});
+  }
+  info.primary_key = table.schema->primary_keys;
+  info.partition_by = table.schema->partition_keys;
+  info.options = table.schema->options;
+  info.comment = table.schema->comment.value_or("");
+  info.unknown_options = std::move(unknown_options);
+  return info;
+}
+
+// A reader whose batches get another schema of the same layout: the fields gain their Paimon types.
+class AnnotatedReader final : public arrow::RecordBatchReader {
+ public:
+  AnnotatedReader(std::unique_ptr<arrow::RecordBatchReader> rows, std::shared_ptr<arrow::Schema> schema)
+      : rows_(std::move(rows)), schema_(std::move(schema)) {}
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
+    if (rows_ == nullptr) {
+      *batch = nullptr;
+      return Status::OK();
+    }
+    HEADRACE_RETURN_NOT_OK(rows_->ReadNext(batch));
+    if (*batch != nullptr)
+      *batch = arrow::RecordBatch::Make(schema_, (*batch)->num_rows(), (*batch)->columns());
+    return Status::OK();
+  }
+
+ private:
+  std::unique_ptr<arrow::RecordBatchReader> rows_;  // null: no rows
+  std::shared_ptr<arrow::Schema> schema_;
+};
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// The values of a key given as text, in primary-key order.
+Result<std::vector<Value>> KeyValues(const Table& table,
+                                     const std::vector<std::pair<std::string, std::string>>& key) {
+  const TableSchema& schema = *table.schema;
+  if (!schema.has_primary_key())
+    return Invalid("looking up a key in table ", table.name, ": it has no primary key; use read");
+  std::vector<Value> values(schema.primary_keys.size());
+  std::vector<bool> given(values.size());
+  for (const auto& [column, text] : key) {
+    const auto found = std::find(schema.primary_keys.begin(), schema.primary_keys.end(), column);
+    if (found == schema.primary_keys.end()) {
+      return Invalid("looking up a key in table ", table.name, ": ", column,
+                     " is not part of its primary key (", Listed(schema.primary_keys), ")");
+    }
+    const size_t i = found - schema.primary_keys.begin();
+    if (given[i]) return Invalid("looking up a key in table ", table.name, ": ", column, " is given twice");
+    HEADRACE_ASSIGN_OR_RETURN(values[i], ValueFromText(text, schema.fields[schema.FieldIndex(column)].type));
+    given[i] = true;
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) {
+      return Invalid("looking up a key in table ", table.name, ": ", schema.primary_keys[i],
+                     "=… is missing; the primary key is ", Listed(schema.primary_keys));
+    }
+  }
+  return values;
+}
+
+class OpenedTable final : public TableHandle {
+ public:
+  OpenedTable(std::shared_ptr<SharedState> state, Table table, TableInfo info)
+      : state_(std::move(state)), table_(std::move(table)), info_(std::move(info)) {}
+
+  const TableInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<arrow::RecordBatchReader>> Read(const ReadOptions& options) override {
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema,
+                              PublicSchema(*table_.schema, options.columns));
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table_, options.snapshot));
+    std::unique_ptr<arrow::RecordBatchReader> rows;
+    if (snapshot) {
+      HEADRACE_ASSIGN_OR_RETURN(rows, OpenScan(table_, *snapshot, ScanOptionsOf(options)));
+    }
+    return std::make_unique<AnnotatedReader>(std::move(rows), std::move(schema));
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Get(const std::vector<std::pair<std::string, std::string>>& key,
+                                                  const ReadOptions& options) override {
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema,
+                              PublicSchema(*table_.schema, options.columns));
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, KeyValues(table_, key));
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table_, options.snapshot));
+    if (!snapshot) return nullptr;
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> row,
+                              FindByKey(table_, *snapshot, values, ScanOptionsOf(options)));
+    if (row == nullptr) return nullptr;
+    return arrow::RecordBatch::Make(schema, row->num_rows(), row->columns());
+  }
+
+  Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) override {
+    return OpenChangeReader(table_, options);
+  }
+
+  Result<std::unique_ptr<TableWriter>> OpenWriter() override {
+    HEADRACE_ASSIGN_OR_RETURN(Table writable, OpenForWriting());
+    return OpenTableWriter(state_, writable);
+  }
+
+  Result<CompactResult> Compact(bool full) override {
+    HEADRACE_ASSIGN_OR_RETURN(Table writable, OpenForWriting());
+    return CompactTable(state_.get(), writable, full);
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> ShowSchemas() override { return SchemasOf(table_); }
+  Result<std::shared_ptr<arrow::RecordBatch>> ShowSnapshots() override { return SnapshotsOf(table_); }
+  Result<std::shared_ptr<arrow::RecordBatch>> ShowOptions() override { return OptionsOf(table_); }
+  Result<std::shared_ptr<arrow::RecordBatch>> ShowFiles(std::optional<int64_t> snapshot) override {
+    return FilesOf(table_, snapshot);
+  }
+  Result<std::shared_ptr<arrow::RecordBatch>> ShowManifests(std::optional<int64_t> snapshot) override {
+    return ManifestsOf(table_, snapshot);
+  }
+  Result<std::shared_ptr<arrow::RecordBatch>> ShowJobs() override { return JobsOf(table_); }
+
+  Status DropJob(const std::string& job) override {
+    HEADRACE_ASSIGN_OR_RETURN(Table writable, OpenForWriting());
+    return ingest::DropJob(writable, job);
+  }
+
+  Result<std::vector<BucketInfo>> Tree(std::optional<int64_t> snapshot) override {
+    return ReadTree(table_, snapshot);
+  }
+
+  Result<std::optional<int64_t>> LatestSnapshot() override {
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<SnapshotId> id, FindLatestSnapshotId(table_));
+    if (!id) return std::nullopt;
+    return id->value;
+  }
+
+ private:
+  Result<Table> OpenForWriting() const {
+    return OpenTableAt(state_->store, state_->clock, table_.path, table_.name, Access::kWrite);
+  }
+
+  static ScanOptions ScanOptionsOf(const ReadOptions& options) {
+    return {.columns = options.columns,
+            .key_ordered = options.key_ordered,
+            .batch_rows = options.batch_rows,
+            .pool = nullptr};
+  }
+
+  std::shared_ptr<SharedState> state_;
+  Table table_;
+  TableInfo info_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TableHandle>> OpenTableHandle(std::shared_ptr<SharedState> state,
+                                                     const std::string& path, const std::string& name) {
+  HEADRACE_ASSIGN_OR_RETURN(Table table, OpenTableAt(state->store, state->clock, path, name, Access::kRead));
+  std::vector<std::string> unknown;
+  HEADRACE_RETURN_NOT_OK(ParseTableOptions(*table.schema, Access::kRead, &unknown).status());
+  TableInfo info = InfoOf(table, std::move(unknown));
+  return std::make_unique<OpenedTable>(std::move(state), std::move(table), std::move(info));
+}
+
+Result<std::shared_ptr<arrow::Schema>> PublicSchema(const TableSchema& schema,
+                                                    const std::vector<std::string>& columns) {
+  std::vector<std::string> names = columns;
+  if (names.empty()) {
+    for (const DataField& field : schema.fields) names.push_back(field.name);
+  }
+  std::vector<std::shared_ptr<arrow::Field>> fields;
+  for (const std::string& name : names) {
+    const int index = schema.FieldIndex(name);
+    if (index < 0) {
+      std::vector<std::string> known;
+      for (const DataField& field : schema.fields) known.push_back(field.name);
+      return NotFound("column ", name, " does not exist; the table has ", Listed(known));
+    }
+    const DataField& field = schema.fields[index];
+    fields.push_back(ToArrowField(field)->WithMergedMetadata(
+        arrow::key_value_metadata({kTypeMetadataKey}, {ToSql(field.type)})));
+  }
+  return arrow::schema(std::move(fields));
+}
+
+Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<int64_t> id) {
+  if (!id) return ReadLatestSnapshot(table);
+  HEADRACE_ASSIGN_OR_RETURN(Snapshot snapshot, ReadSnapshot(table, SnapshotId(*id)));
+  return snapshot;
+}
+
+Result<std::string> PartitionText(const Table& table, const BinaryRow& partition) {
+  HEADRACE_ASSIGN_OR_RETURN(std::string path,
+                            PartitionPath(partition, table.PartitionFields(), table.options));
+  if (path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+Result<std::string> KeyText(const Table& table, const BinaryRow& key) {
+  if (key.arity == 0) return std::string();
+  const std::vector<DataType> types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, DecodeBinaryRow(key, types));
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + ToText(values[i], types[i]);
+  return text;
+}
+
+}  // namespace headrace

@@ -1,0 +1,88 @@
+// The public writer and the compaction of a whole table, over write sessions.
+#include <utility>
+
+#include "api/open_table.h"
+#include "base/error.h"
+#include "base/uuid.h"
+#include "catalog/snapshots.h"
+#include "write/session.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kMostCompactionAttempts = 5;
+
+SessionOptions SessionOptionsOf(SharedState* state, std::string user) {
+  return {
+      .commit_user = std::move(user), .budget = &state->budget, .compactors = &state->tasks, .pool = nullptr};
+}
+
+class SessionWriter final : public TableWriter {
+ public:
+  SessionWriter(std::shared_ptr<SharedState> state, std::unique_ptr<WriteSession> session)
+      : state_(std::move(state)), session_(std::move(session)) {}
+
+  Status Write(const std::shared_ptr<arrow::RecordBatch>& rows,
+               const std::shared_ptr<arrow::Array>& kinds) override {
+    return session_->Write(rows, kinds);
+  }
+
+  Result<std::optional<int64_t>> Commit(bool wait_for_compaction) override {
+    HEADRACE_ASSIGN_OR_RETURN(PreparedCommit prepared,
+                              session_->PrepareCommit(++identifier_, wait_for_compaction));
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<Snapshot> snapshots, session_->Commit(prepared));
+    if (snapshots.empty()) return std::nullopt;
+    return snapshots.back().id.value;
+  }
+
+ private:
+  std::shared_ptr<SharedState> state_;
+  std::unique_ptr<WriteSession> session_;
+  int64_t identifier_ = 0;
+};
+
+Result<int64_t> CountLiveFiles(const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> latest, ReadLatestSnapshot(table));
+  if (!latest) return 0;
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> files, LiveFiles(table, *latest));
+  return static_cast<int64_t>(files.size());
+}
+
+// One attempt from the newest snapshot on.
+Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool full) {
+  CompactResult result;
+  HEADRACE_ASSIGN_OR_RETURN(result.files_before, CountLiveFiles(table));
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::unique_ptr<WriteSession> session,
+      WriteSession::Open(table, SessionOptionsOf(state, "headrace-compact-" + NewUuid())));
+  HEADRACE_RETURN_NOT_OK(session->Compact(full));
+  HEADRACE_ASSIGN_OR_RETURN(PreparedCommit prepared, session->PrepareCommit(1, true));
+  for (const BucketChange& change : prepared.changes) {
+    for (const DataFileMeta& file : change.change.compact.added) result.bytes_written += file.size_bytes;
+  }
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Snapshot> snapshots, session->Commit(prepared));
+  for (const Snapshot& snapshot : snapshots) result.snapshots.push_back(snapshot.id.value);
+  HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));
+  return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState> state, const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::unique_ptr<WriteSession> session,
+      WriteSession::Open(table, SessionOptionsOf(state.get(), "headrace-" + NewUuid())));
+  return std::make_unique<SessionWriter>(std::move(state), std::move(session));
+}
+
+Result<CompactResult> CompactTable(SharedState* state, const Table& table, bool full) {
+  Result<CompactResult> result = TryCompact(state, table, full);
+  // Another compaction may take files away while ours runs: what it left is compacted anew.
+  for (int attempt = 1; attempt < kMostCompactionAttempts; ++attempt) {
+    if (result.ok() || KindOf(result.status()) != ErrorKind::kCommitConflict) break;
+    result = TryCompact(state, table, full);
+  }
+  return result;
+}
+
+}  // namespace headrace
