@@ -44,8 +44,9 @@ class RowStream {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
 };
 
-// Winners first where order is not asked for and its marks fit the memory, else whole rows.
-MergePlan PlanMerge(const MergeRequest& request);
+// Winners first where order is not asked for, more is wanted than the merge reads anyway, and its marks fit the memory; else whole
+// rows.
+MergePlan PlanMerge(const TableSchema& schema, const MergeRequest& request);
 
 Result<std::unique_ptr<RowStream>> OpenMerge(const BucketFiles& files, MergeRequest request);
 Result<std::unique_ptr<RowStream>> OpenMerge(const BucketFiles& files, MergeRequest request, MergePlan plan);

@@ -3,10 +3,13 @@
 // A merge is order, decide, reduce (docs/architecture.md). This is the input of *decide*: plain values, made once per table.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "format/table_options.h"
 #include "format/table_schema.h"
+#include "lsm/key_order.h"
 
 namespace headrace {
 
@@ -19,5 +22,9 @@ struct MergePolicy {
 };
 
 MergePolicy MergePolicyOf(const TableOptions& options, bool drop_deletes);
+
+// The order of versions by the policy's sequence columns; without any, an order of no columns. kInvalid names a column that
+// the table does not have.
+Result<KeyOrder> SequenceOrderOf(const TableSchema& schema, const MergePolicy& policy);
 
 }  // namespace headrace

@@ -1,19 +1,22 @@
 // The rows a bucket's writer holds in memory until a flush.
 //
-// Append numbers the rows; Sort brings them into the order of a data file: key, then the sequence fields in their direction (nulls
-// lowest), then the sequence number. Nothing is merged before the flush, so that a changelog can have every row. Memory is
-// accounted by the batches held. One thread. Source: SortBufferWriteBuffer.
+// Append takes numbered rows; Sort brings them into the order of a data file: key, then the sequence fields in their direction
+// (nulls lowest), then the sequence number. Nothing is merged before the flush, so that a changelog can have every row. Memory
+// is accounted by the batches held. One thread. Source: SortBufferWriteBuffer.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <arrow/type_fwd.h>
 
 #include "base/error.h"
 #include "format/table_schema.h"
+#include "lsm/decide.h"
 #include "lsm/key_order.h"
+#include "lsm/key_value_batch.h"
 #include "lsm/merge_policy.h"
 #include "lsm/segments.h"
 
@@ -21,9 +24,10 @@ namespace headrace {
 
 class WriteBuffer {
  public:
-  static Result<WriteBuffer> Make(std::shared_ptr<const TableSchema> schema, MergePolicy policy, arrow::MemoryPool* pool);
+  static Result<WriteBuffer> Make(const TableSchema& schema, MergePolicy policy, arrow::MemoryPool* pool);
 
-  // `rows` has all columns of the schema; `kinds` is int8 without nulls, one a row. The rows get `first_sequence`, +1, …
+  // `rows` has all columns of the schema; `kinds` is int8 without nulls, one a row. The rows get `first_sequence`, +1, …; calls
+  // come with ascending numbers.
   Status Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared_ptr<arrow::Array> kinds, int64_t first_sequence);
 
   int64_t rows() const { return rows_; }
@@ -32,10 +36,10 @@ class WriteBuffer {
 
   // All rows in order, one segment a key. RowRefs are positions in the appended batches.
   Result<Segments> Sort() const;
-  // The newest row of each segment.
+  // The result of each segment: at most one row.
   std::vector<RowRef> Newest(const Segments& segments) const;
-  // These rows with the columns of KeyValueFields(schema) (thin mode: without the keys).
-  Result<std::shared_ptr<arrow::RecordBatch>> Gather(std::span<const RowRef> rows, const arrow::Schema& columns) const;
+  // These rows in the shape of a key-value file.
+  Result<std::shared_ptr<arrow::RecordBatch>> Gather(std::span<const RowRef> rows) const;
 
  private:
   struct Held {
@@ -44,17 +48,22 @@ class WriteBuffer {
     const int8_t* kind_bytes = nullptr;
     int64_t first_sequence = 0;
     KeyColumn keys;
-    KeyColumn order;  // the sequence fields; unused without them
+    KeyColumn order;  // of the sequence fields; unused without them
   };
 
-  WriteBuffer(std::shared_ptr<const TableSchema> schema, MergePolicy policy, KeyOrder key_order, KeyOrder sequence_order,
+  WriteBuffer(const TableSchema& schema, KeyOrder key_order, KeyOrder sequence_order, MergePolicy policy,
               arrow::MemoryPool* pool);
 
-  std::shared_ptr<const TableSchema> schema_;
+  std::vector<RowRef> Arrivals() const;
+  // Key and arrival in one word each; false when the bits do not fit.
+  bool SortPacked(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const;
+  void SortByHeads(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const;
+  void OrderVersions(Segments* segments) const;
+
+  KeyValueShape shape_;
   MergePolicy policy_;
   KeyOrder key_order_;
   KeyOrder sequence_order_;
-  std::vector<int> key_columns_;
   std::vector<int> sequence_columns_;
   arrow::MemoryPool* pool_;
   std::vector<Held> held_;

@@ -1,0 +1,101 @@
+#include "lsm/append_compaction.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include <arrow/record_batch.h>
+
+#include "lsm/compaction.h"
+#include "lsm/key_value_batch.h"
+#include "lsm/merge.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kFullCompactionLeastFiles = 3;
+// What opening a file costs, in bytes read: the default of `source.split.open-file-cost`.
+constexpr int64_t kOpenFileBytes = 4LL << 20;
+
+// The first stretch of enough neighbours; files that are too large together fall out at its front.
+std::optional<std::vector<DataFileMeta>> PickNeighbours(const std::vector<DataFileMeta>& files, const TableOptions& options) {
+  std::deque<DataFileMeta> stretch;
+  int64_t bytes = 0;
+  for (const DataFileMeta& file : files) {
+    stretch.push_back(file);
+    bytes += file.size_bytes;
+    if (stretch.size() >= static_cast<size_t>(std::max(options.append_compaction_min_files, 1))) {
+      return std::vector<DataFileMeta>(stretch.begin(), stretch.end());
+    }
+    if (bytes >= options.target_file_bytes * 2) {
+      bytes -= stretch.front().size_bytes;
+      stretch.pop_front();
+    }
+  }
+  return std::nullopt;
+}
+
+// All files after the leading large ones, when most of them are small.
+std::optional<std::vector<DataFileMeta>> PickAllNeighbours(std::vector<DataFileMeta> files, const TableOptions& options) {
+  if (files.size() < kFullCompactionLeastFiles) return std::nullopt;
+  const auto is_large = [&](const DataFileMeta& file) { return file.size_bytes >= CompactionFileBytes(options); };
+  files.erase(files.begin(), std::find_if_not(files.begin(), files.end(), is_large));
+  const auto large = static_cast<size_t>(std::count_if(files.begin(), files.end(), is_large));
+  if (files.size() < kFullCompactionLeastFiles || files.size() - large <= large) return std::nullopt;
+  return files;
+}
+
+// Small files, smallest first, until two target files are full; fewer when there are enough of them, or on demand.
+std::optional<std::vector<DataFileMeta>> PickSmall(std::vector<DataFileMeta> files, const TableOptions& options, bool full) {
+  std::erase_if(files, [&](const DataFileMeta& file) { return file.size_bytes >= CompactionFileBytes(options); });
+  std::stable_sort(files.begin(), files.end(),
+                   [](const DataFileMeta& a, const DataFileMeta& b) { return a.size_bytes < b.size_bytes; });
+  std::vector<DataFileMeta> bin;
+  int64_t bytes = 0;
+  for (DataFileMeta& file : files) {
+    bytes += file.size_bytes + kOpenFileBytes;
+    bin.push_back(std::move(file));
+    if (bin.size() > 1 && bytes >= options.target_file_bytes * 2) return InSequenceOrder(std::move(bin));
+  }
+  const size_t enough = full ? 2 : static_cast<size_t>(std::max(options.append_compaction_min_files, 2));
+  if (bin.size() < enough) return std::nullopt;
+  return InSequenceOrder(std::move(bin));
+}
+
+}  // namespace
+
+std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files) {
+  std::stable_sort(files.begin(), files.end(),
+                   [](const DataFileMeta& a, const DataFileMeta& b) { return a.min_sequence < b.min_sequence; });
+  return files;
+}
+
+std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files, const TableOptions& options,
+                                                              bool full) {
+  if (options.bucket < 0) return PickSmall(std::move(files), options, full);
+  files = InSequenceOrder(std::move(files));
+  return full ? PickAllNeighbours(std::move(files), options) : PickNeighbours(files, options);
+}
+
+Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files, FileNames* names) {
+  ReadColumns columns;
+  columns.values = AllColumns(*files.schema);
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows, OpenConcatenation(files, inputs, columns, 32768));
+  int64_t first_sequence = inputs[0].min_sequence;
+  for (const DataFileMeta& file : inputs) first_sequence = std::min(first_sequence, file.min_sequence);
+  HEADRACE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<DataFileWriter> writer,
+      OpenRowWriter(files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kCompact), first_sequence));
+  while (true) {
+    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, rows->Next());
+    if (batch == nullptr) break;
+    HEADRACE_RETURN_NOT_OK(writer->Write(*batch));
+  }
+  FileIncrement increment;
+  HEADRACE_ASSIGN_OR_RETURN(increment.added, writer->Close());
+  increment.removed = inputs;
+  return increment;
+}
+
+}  // namespace headrace

@@ -1,0 +1,114 @@
+#include "lsm/merge_tree.h"
+
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/array/util.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+
+#include "base/uuid.h"
+#include "lsm/compaction.h"
+#include "lsm/decide.h"
+#include "lsm/flush.h"
+#include "lsm/gather.h"
+#include "lsm/row_kinds.h"
+
+namespace headrace {
+
+Result<std::unique_ptr<BucketTree>> MergeTree::Open(BucketTreeSpec spec, const std::vector<DataFileMeta>& live) {
+  const TableSchema& schema = *spec.files.schema;
+  const TableOptions& options = *spec.files.options;
+  HEADRACE_ASSIGN_OR_RETURN(KeyOrder key_order, KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
+  HEADRACE_ASSIGN_OR_RETURN(Levels levels, Levels::Make(key_order, live, options.num_levels));
+  HEADRACE_ASSIGN_OR_RETURN(WriteBuffer buffer, WriteBuffer::Make(schema, MergePolicyOf(options, false), spec.files.pool));
+  return std::unique_ptr<BucketTree>(
+      new MergeTree(std::move(spec), std::move(key_order), std::move(levels), std::move(buffer)));
+}
+
+MergeTree::MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer)
+    : spec_(std::move(spec)),
+      key_order_(std::move(key_order)),
+      names_(spec_.uuid, *spec_.files.options),
+      levels_(std::move(levels)),
+      buffer_(std::move(buffer)),
+      next_sequence_(levels_.max_sequence() + 1) {}
+
+Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) {
+  std::shared_ptr<arrow::RecordBatch> kept = rows;
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> bytes, KindsOrInserts(kinds, rows->num_rows(), spec_.files.pool));
+  if (spec_.files.options->ignore_delete) {
+    HEADRACE_RETURN_NOT_OK(LeaveOutRetractions(&kept, &bytes, spec_.files.pool));
+  }
+  const int64_t count = kept->num_rows();
+  HEADRACE_RETURN_NOT_OK(buffer_.Append(std::move(kept), std::move(bytes), next_sequence_));
+  next_sequence_ += count;
+  return Status::OK();
+}
+
+Status MergeTree::Flush() {
+  if (buffer_.rows() == 0) return Status::OK();
+  const bool with_changelog = spec_.files.options->changelog_producer == ChangelogProducer::kInput;
+  HEADRACE_ASSIGN_OR_RETURN(FileIncrement flushed, FlushToLevelZero(buffer_, spec_.files, &names_, with_changelog));
+  std::vector<TreeFilePtr> added;
+  for (const DataFileMeta& meta : flushed.added) {
+    HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(key_order_, meta));
+    added.push_back(std::move(file));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(levels_, levels_.Edit({}, std::move(added)));
+  changes_.AddFlushed(std::move(flushed));
+  buffer_.Clear();
+  return Status::OK();
+}
+
+bool MergeTree::ShouldWaitForCompaction() const {
+  const TableOptions& options = *spec_.files.options;
+  return !options.write_only && levels_.runs().size() > static_cast<size_t>(options.stop_trigger);
+}
+
+std::optional<CompactionPlan> MergeTree::PickCompaction(bool full) {
+  const TableOptions& options = *spec_.files.options;
+  if (compacting_ || (options.write_only && !full)) return std::nullopt;
+  std::optional<CompactionPlan> plan =
+      full ? PickFullCompaction(levels_) : headrace::PickCompaction(levels_, CompactionPolicyOf(options));
+  compacting_ = plan.has_value();
+  return plan;
+}
+
+Result<CompactionResult> MergeTree::RunCompaction(const CompactionPlan& plan) const {
+  // Names of its own: the tree's counter belongs to the thread that flushes.
+  FileNames names(NewUuid(), *spec_.files.options);
+  CompactionResult result;
+  HEADRACE_ASSIGN_OR_RETURN(result.increment,
+                            Compact(plan, spec_.files, &names, MergePolicyOf(*spec_.files.options, plan.drop_deletes)));
+  return result;
+}
+
+Status MergeTree::ApplyCompaction(const CompactionResult& result) {
+  std::vector<TreeFilePtr> added;
+  for (const DataFileMeta& meta : result.increment.added) {
+    HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(key_order_, meta));
+    added.push_back(std::move(file));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(levels_, levels_.Edit(result.increment.removed, std::move(added)));
+  compacting_ = false;
+  return changes_.AddCompacted(result.increment, spec_.files);
+}
+
+Status MergeTree::DropCompaction(const CompactionResult* result) {
+  compacting_ = false;
+  return result == nullptr ? Status::OK() : DeleteMade(result->increment, spec_.files);
+}
+
+Status MergeTree::Discard() {
+  buffer_.Clear();
+  return changes_.Discard(spec_.files);
+}
+
+std::vector<DataFileMeta> MergeTree::LiveFiles() const {
+  std::vector<DataFileMeta> live;
+  for (const TreeFilePtr& file : levels_.files()) live.push_back(file->meta);
+  return live;
+}
+
+}  // namespace headrace

@@ -1,0 +1,46 @@
+// The BucketTree of a table with a primary key: a write buffer over levels of sorted runs. See bucket_tree.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lsm/bucket_tree.h"
+#include "lsm/levels.h"
+#include "lsm/tree_changes.h"
+#include "lsm/write_buffer.h"
+
+namespace headrace {
+
+class MergeTree final : public BucketTree {
+ public:
+  static Result<std::unique_ptr<BucketTree>> Open(BucketTreeSpec spec, const std::vector<DataFileMeta>& live);
+
+  Status Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) override;
+  int64_t buffered_rows() const override { return buffer_.rows(); }
+  int64_t buffered_bytes() const override { return buffer_.bytes(); }
+  Status Flush() override;
+  bool ShouldWaitForCompaction() const override;
+  std::optional<CompactionPlan> PickCompaction(bool full) override;
+  bool compaction_under_way() const override { return compacting_; }
+  Result<CompactionResult> RunCompaction(const CompactionPlan& plan) const override;
+  Status ApplyCompaction(const CompactionResult& result) override;
+  Status DropCompaction(const CompactionResult* result) override;
+  FileChange TakeChange() override { return changes_.Take(); }
+  Status Discard() override;
+  int64_t max_sequence() const override { return next_sequence_ - 1; }
+  std::vector<DataFileMeta> LiveFiles() const override;
+
+ private:
+  MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer);
+
+  const BucketTreeSpec spec_;
+  const KeyOrder key_order_;
+  FileNames names_;
+  Levels levels_;
+  WriteBuffer buffer_;
+  TreeChanges changes_;
+  int64_t next_sequence_;  // after the largest in any live file: numbers survive a restart
+  bool compacting_ = false;
+};
+
+}  // namespace headrace

@@ -1,0 +1,214 @@
+// Holding rows, and sorting them for a flush.
+#include "lsm/write_buffer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/byte_size.h>
+
+#include "lsm/gather.h"
+#include "lsm/radix_sort.h"
+
+namespace headrace {
+namespace {
+
+// What Sort and Gather need for a row beside its batch.
+constexpr int64_t kBytesPerRow = 32;
+
+std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch, const std::vector<int>& positions) {
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  for (const int position : positions) columns.push_back(batch.column(position));
+  return columns;
+}
+
+// The first eight bytes after the prefix that all keys share, as a number that orders like them.
+uint64_t Head(std::string_view key, size_t shared) {
+  uint64_t head = 0;
+  std::memcpy(&head, key.data() + shared, std::min<size_t>(8, key.size() - shared));
+  return __builtin_bswap64(head);
+}
+
+size_t SharedPrefix(std::string_view a, std::string_view b, size_t at_most) {
+  const size_t end = std::min({a.size(), b.size(), at_most});
+  size_t length = 0;
+  while (length < end && a[length] == b[length]) ++length;
+  return length;
+}
+
+}  // namespace
+
+WriteBuffer::WriteBuffer(const TableSchema& schema, KeyOrder key_order, KeyOrder sequence_order, MergePolicy policy,
+                         arrow::MemoryPool* pool)
+    : shape_(schema),
+      policy_(std::move(policy)),
+      key_order_(std::move(key_order)),
+      sequence_order_(std::move(sequence_order)),
+      pool_(pool) {
+  for (const std::string& name : policy_.sequence_columns) sequence_columns_.push_back(schema.FieldIndex(name));
+}
+
+Result<WriteBuffer> WriteBuffer::Make(const TableSchema& schema, MergePolicy policy, arrow::MemoryPool* pool) {
+  HEADRACE_ASSIGN_OR_RETURN(KeyOrder key_order, KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
+  HEADRACE_ASSIGN_OR_RETURN(KeyOrder sequence_order, SequenceOrderOf(schema, policy));
+  return WriteBuffer(schema, std::move(key_order), std::move(sequence_order), std::move(policy), pool);
+}
+
+Status WriteBuffer::Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared_ptr<arrow::Array> kinds,
+                           int64_t first_sequence) {
+  if (rows->num_rows() == 0) return Status::OK();
+  if (rows_ + rows->num_rows() > std::numeric_limits<uint32_t>::max()) {
+    return OverBudget("a write buffer holds ", rows_, " rows and cannot take ", rows->num_rows(), " more; flush it first");
+  }
+  Held held;
+  HEADRACE_ASSIGN_OR_RETURN(held.keys, key_order_.Encode(ColumnsAt(*rows, shape_.key_columns())));
+  if (!sequence_columns_.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(held.order, sequence_order_.Encode(ColumnsAt(*rows, sequence_columns_)));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(const int64_t batch_bytes, arrow::util::ReferencedBufferSize(*rows));
+  bytes_ += batch_bytes + rows->num_rows() * kBytesPerRow;
+  rows_ += rows->num_rows();
+  held.kind_bytes = static_cast<const arrow::Int8Array&>(*kinds).raw_values();
+  held.rows = std::move(rows);
+  held.kinds = std::move(kinds);
+  held.first_sequence = first_sequence;
+  held_.push_back(std::move(held));
+  return Status::OK();
+}
+
+void WriteBuffer::Clear() {
+  held_.clear();
+  rows_ = 0;
+  bytes_ = 0;
+}
+
+std::vector<RowRef> WriteBuffer::Arrivals() const {
+  std::vector<RowRef> refs;
+  refs.reserve(static_cast<size_t>(rows_));
+  for (uint32_t batch = 0; batch < held_.size(); ++batch) {
+    const auto rows = static_cast<uint32_t>(held_[batch].rows->num_rows());
+    for (uint32_t row = 0; row < rows; ++row) refs.push_back({batch, row});
+  }
+  return refs;
+}
+
+bool WriteBuffer::SortPacked(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const {
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  int64_t largest = std::numeric_limits<int64_t>::min();
+  for (const Held& held : held_) {
+    for (const int64_t key : held.keys.integers()) {
+      smallest = std::min(smallest, key);
+      largest = std::max(largest, key);
+    }
+  }
+  const int row_bits = std::bit_width(static_cast<uint64_t>(rows_));
+  const int key_bits = std::bit_width(static_cast<uint64_t>(largest) - static_cast<uint64_t>(smallest));
+  if (row_bits + key_bits > 64) return false;
+
+  std::vector<uint64_t> words;
+  words.reserve(arrivals.size());
+  uint64_t arrival = 0;
+  for (const Held& held : held_) {
+    for (const int64_t key : held.keys.integers()) {
+      words.push_back((static_cast<uint64_t>(key) - static_cast<uint64_t>(smallest)) << row_bits | arrival++);
+    }
+  }
+  RadixSort(&words, row_bits, row_bits + key_bits);
+  const uint64_t mask = (uint64_t{1} << row_bits) - 1;
+  sorted->reserve(words.size());
+  for (const uint64_t word : words) sorted->push_back(arrivals[word & mask]);
+  return true;
+}
+
+void WriteBuffer::SortByHeads(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const {
+  struct Entry {
+    uint64_t head;
+    uint32_t arrival;
+  };
+  size_t shared = std::numeric_limits<size_t>::max();
+  if (!key_order_.is_integer()) {
+    const std::string_view first = held_[0].keys.bytes(0);
+    for (const RowRef ref : arrivals) shared = SharedPrefix(first, held_[ref.batch].keys.bytes(ref.row), shared);
+  }
+  std::vector<Entry> entries;
+  entries.reserve(arrivals.size());
+  for (const RowRef ref : arrivals) {
+    const KeyColumn& keys = held_[ref.batch].keys;
+    const uint64_t head = keys.is_integer() ? static_cast<uint64_t>(keys.integer(ref.row)) ^ (uint64_t{1} << 63)
+                                            : Head(keys.bytes(ref.row), shared);
+    entries.push_back({head, static_cast<uint32_t>(entries.size())});
+  }
+  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+    if (a.head != b.head) return a.head < b.head;
+    const RowRef x = arrivals[a.arrival];
+    const RowRef y = arrivals[b.arrival];
+    const int order = held_[x.batch].keys.Compare(x.row, held_[y.batch].keys, y.row);
+    return order != 0 ? order < 0 : a.arrival < b.arrival;
+  });
+  sorted->reserve(entries.size());
+  for (const Entry& entry : entries) sorted->push_back(arrivals[entry.arrival]);
+}
+
+Result<Segments> WriteBuffer::Sort() const {
+  Segments segments;
+  if (rows_ == 0) return segments;
+  const std::vector<RowRef> arrivals = Arrivals();
+  if (!key_order_.is_integer() || !SortPacked(arrivals, &segments.rows)) SortByHeads(arrivals, &segments.rows);
+  const auto same_key = [&](RowRef a, RowRef b) { return held_[a.batch].keys.Compare(a.row, held_[b.batch].keys, b.row) == 0; };
+  for (uint32_t i = 0; i < segments.rows.size(); ++i) {
+    if (i == 0 || !same_key(segments.rows[i - 1], segments.rows[i])) segments.starts.push_back(i);
+  }
+  if (!sequence_columns_.empty()) OrderVersions(&segments);
+  return segments;
+}
+
+// Inside each segment by the sequence fields; rows that are equal there stay in the order of their numbers.
+void WriteBuffer::OrderVersions(Segments* segments) const {
+  for (size_t i = 0; i < segments->count(); ++i) {
+    const std::span<const RowRef> versions = (*segments)[i];
+    if (versions.size() < 2) continue;
+    RowRef* begin = segments->rows.data() + segments->starts[i];
+    std::stable_sort(begin, begin + versions.size(), [&](RowRef a, RowRef b) {
+      return held_[a.batch].order.Compare(a.row, held_[b.batch].order, b.row) < 0;
+    });
+  }
+}
+
+std::vector<RowRef> WriteBuffer::Newest(const Segments& segments) const {
+  std::vector<const int8_t*> kinds;
+  for (const Held& held : held_) kinds.push_back(held.kind_bytes);
+  std::vector<RowRef> newest;
+  newest.reserve(segments.count());
+  DecideDeduplicate(segments, kinds, policy_, &newest);
+  return newest;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> WriteBuffer::Gather(std::span<const RowRef> rows) const {
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> sequences,
+                            arrow::AllocateBuffer(static_cast<int64_t>(rows.size() * sizeof(int64_t)), pool_));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> kinds,
+                            arrow::AllocateBuffer(static_cast<int64_t>(rows.size()), pool_));
+  auto* sequence = reinterpret_cast<int64_t*>(sequences->mutable_data());
+  auto* kind = reinterpret_cast<int8_t*>(kinds->mutable_data());
+  for (const RowRef ref : rows) {
+    *sequence++ = held_[ref.batch].first_sequence + ref.row;
+    *kind++ = held_[ref.batch].kind_bytes[ref.row];
+  }
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  std::vector<std::shared_ptr<arrow::Array>> sources(held_.size());
+  for (int c = 0; c < held_[0].rows->num_columns(); ++c) {
+    for (size_t b = 0; b < held_.size(); ++b) sources[b] = held_[b].rows->column(c);
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> column, GatherColumn(sources, rows, pool_));
+    columns.push_back(std::move(column));
+  }
+  const auto count = static_cast<int64_t>(rows.size());
+  return shape_.Assemble(std::make_shared<arrow::Int64Array>(count, std::move(sequences)),
+                         std::make_shared<arrow::Int8Array>(count, std::move(kinds)), columns);
+}
+
+}  // namespace headrace
