@@ -91,6 +91,29 @@ TEST_F(LocalStoreTest, HasOneWinnerWhenSixProcessesPublishAtOnce) {
   EXPECT_EQ(CountBelow(At("snapshot")), static_cast<size_t>(kRounds)) << "no temporary files are left";
 }
 
+TEST_F(LocalStoreTest, LeavesOnlyWholeFilesUnderTheirNamesWhenAPublisherIsKilled) {
+  const std::string bytes(200'000, 'b');
+  for (int round = 0; round < 20; ++round) {
+    const std::string folder = "round-" + std::to_string(round);
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int i = 0;; ++i) {
+        const bool published = store_.PublishIfAbsent(At(folder + "/p" + std::to_string(i)), bytes).ok();
+        if (!published || !store_.Replace(At(folder + "/hint"), bytes).ok()) _exit(1);
+      }
+    }
+    usleep(static_cast<useconds_t>(500 + 700 * round));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    for (const FileInfo& info : *store_.List(At(folder))) {
+      const bool temporary = NameIn(info.path).starts_with(".");
+      EXPECT_TRUE(temporary || info.size_bytes == static_cast<int64_t>(bytes.size())) << info.path;
+    }
+  }
+}
+
 // The limit of the size of files stands in for a full disk: the first kilobyte is written, then write(2) refuses.
 TEST_F(LocalStoreTest, LeavesNothingBehindWhenThereIsNoRoom) {
   const auto with_little_room = [&](const std::function<Status()>& act) {

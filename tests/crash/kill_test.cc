@@ -1,0 +1,275 @@
+// kill -9 of the real program at random moments. The same command, started again, must end in the same table, each change exactly once.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "base/uuid.h"
+#include "tests/crash/process.h"
+#include "tests/crash/story.h"
+
+namespace headrace::crash {
+namespace {
+
+constexpr int kEvents = 4000;
+constexpr int kKeys = 600;
+
+struct Event {
+  std::optional<Row> before;
+  std::optional<Row> after;
+};
+
+// Events as a source with whole before-images sends them.
+std::vector<Event> MakeEvents(uint64_t seed) {
+  Random random(seed);
+  std::map<int64_t, Row> live;
+  std::vector<Event> events;
+  for (int i = 0; i < kEvents; ++i) {
+    const int64_t id = random.Between(1, kKeys);
+    const Row fresh{id, "name-" + std::to_string(random.Below(100'000)), static_cast<int32_t>(i)};
+    const auto row = live.find(id);
+    if (row == live.end()) {
+      events.push_back({std::nullopt, fresh});
+      live[id] = fresh;
+    } else if (random.OneIn(4)) {
+      events.push_back({row->second, std::nullopt});
+      live.erase(row);
+    } else {
+      events.push_back({row->second, fresh});
+      row->second = fresh;
+    }
+  }
+  return events;
+}
+
+void AppendImage(std::string_view key, const std::optional<Row>& row, JsonWriter* writer) {
+  writer->Key(key);
+  if (!row.has_value()) {
+    writer->Null();
+    return;
+  }
+  writer->BeginObject()
+      .Field("id", row->id)
+      .Field("name", row->name)
+      .Field("amount", row->amount)
+      .EndObject();
+}
+
+std::string ToDebezium(const std::vector<Event>& events) {
+  std::string lines;
+  for (const Event& event : events) {
+    JsonWriter writer(JsonLayout::kFlat);
+    writer.BeginObject();
+    AppendImage("before", event.before, &writer);
+    AppendImage("after", event.after, &writer);
+    writer.Field("op", !event.before ? "c" : !event.after ? "d" : "u").EndObject();
+    lines += std::move(writer).Finish() + "\n";
+  }
+  return lines;
+}
+
+std::vector<Change> ToChanges(const Event& event) {
+  if (!event.before) return {{Kind::kInsert, *event.after}};
+  if (!event.after) return {{Kind::kDelete, *event.before}};
+  return {{Kind::kUpdateBefore, *event.before}, {Kind::kUpdateAfter, *event.after}};
+}
+
+// The table as the program shows it.
+struct Shown {
+  bool exists = false;
+  std::string error;
+  std::vector<Row> rows;
+  std::map<int64_t, std::vector<Change>> changes;
+  int64_t change_count = 0;
+};
+
+class KillTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const chosen = std::getenv("HEADRACE_CRASH_SEED");
+    seed_ = chosen != nullptr
+                ? std::strtoull(chosen, nullptr, 10)
+                : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    std::cout << "HEADRACE_CRASH_SEED=" << seed_ << std::endl;
+    random_ = Random(seed_);
+    folder_ = std::filesystem::path(testing::TempDir()) / ("headrace-kill-" + NewUuid());
+    std::filesystem::create_directories(folder_);
+    events_ = MakeEvents(seed_);
+    std::ofstream(folder_ / "events.jsonl") << ToDebezium(events_);
+  }
+  void TearDown() override {
+    if (!HasFailure()) std::filesystem::remove_all(folder_);
+    if (HasFailure()) std::cout << "left for a look: " << folder_ << std::endl;
+  }
+
+  Ending Run(std::vector<std::string> arguments, std::optional<int64_t> kill_after_us = std::nullopt) {
+    arguments.insert(arguments.begin(), {"--quiet", "--warehouse", (folder_ / warehouse_).string()});
+    return RunProgram(HEADRACE_PROGRAM, arguments, folder_.string(), kill_after_us);
+  }
+
+  std::vector<std::string> IngestCommand() const {
+    return {"ingest",
+            "db.t",
+            (folder_ / "events.jsonl").string(),
+            "--format",
+            "debezium-json",
+            "--create",
+            "--primary-key",
+            "id",
+            "--option",
+            "bucket=2",
+            "--option",
+            "changelog-producer=input",
+            "--option",
+            "num-sorted-run.compaction-trigger=3",
+            "--commit-every",
+            "150"};
+  }
+
+  Shown Show() {
+    Shown shown;
+    const Ending read = Run({"read", "db.t", "--format", "jsonl"});
+    if (read.status != 0) {
+      shown.error = read.err;
+      return shown;
+    }
+    shown.exists = true;
+    std::istringstream rows(read.out);
+    for (std::string line; std::getline(rows, line);) shown.rows.push_back(ParseRow(line));
+    std::sort(shown.rows.begin(), shown.rows.end());
+
+    const Ending changes = Run({"changes", "db.t", "--from", "earliest", "--format", "jsonl"});
+    EXPECT_EQ(changes.status, 0) << changes.err;
+    std::istringstream lines(changes.out);
+    for (std::string line; std::getline(lines, line); ++shown.change_count) {
+      const Row row = ParseRow(line);
+      shown.changes[row.id].push_back({ParseKind(line), row});
+    }
+    return shown;
+  }
+
+  static Row ParseRow(const std::string& line) {
+    const auto object = ParseJson(line, "a line of output").ValueOrDie();
+    return {GetInt64(object, "id", line).ValueOrDie(), GetString(object, "name", line).ValueOrDie(),
+            GetInt32(object, "amount", line).ValueOrDie()};
+  }
+
+  static Kind ParseKind(const std::string& line) {
+    const std::string text =
+        GetString(ParseJson(line, "a line of output").ValueOrDie(), "_rowkind", line).ValueOrDie();
+    return text == "+I"   ? Kind::kInsert
+           : text == "-U" ? Kind::kUpdateBefore
+           : text == "+U" ? Kind::kUpdateAfter
+                          : Kind::kDelete;
+  }
+
+  // The table holds exactly the first events, as many as its changes tell; that number.
+  int CheckPrefix(const Shown& shown) {
+    int64_t counted = 0;
+    int events = 0;
+    std::map<int64_t, std::vector<Change>> expected;
+    std::map<int64_t, Row> state;
+    for (; events < kEvents && counted < shown.change_count; ++events) {
+      const Event& event = events_[static_cast<size_t>(events)];
+      for (const Change& change : ToChanges(event)) {
+        expected[change.row.id].push_back(change);
+        ++counted;
+      }
+      if (event.after) {
+        state[event.after->id] = *event.after;
+      } else {
+        state.erase(event.before->id);
+      }
+    }
+    EXPECT_EQ(counted, shown.change_count) << "an event is there in half, or more changes than events bring";
+    EXPECT_EQ(shown.changes, expected) << "not the changes of the first " << events << " events";
+    std::vector<Row> rows;
+    for (const auto& [id, row] : state) rows.push_back(row);
+    EXPECT_EQ(shown.rows, rows) << "not the rows after " << events << " events";
+    return events;
+  }
+
+  // One table, killed up to `kills` times on its way; the number of kills that hit a running program.
+  int IngestWithKills(int kills, int64_t whole_us) {
+    warehouse_ = "warehouse-" + NewUuid();
+    int hits = 0;
+    int before = 0;
+    bool ended = false;
+    while (hits < kills && !ended && !HasFailure()) {
+      const int64_t after = random_.Between(0, whole_us);
+      const Ending ending = Run(IngestCommand(), after);
+      if (ending.killed) {
+        ++hits;
+      } else {
+        EXPECT_EQ(ending.status, 0) << ending.err;
+        ended = true;
+      }
+      const Shown shown = Show();
+      if (!shown.exists) {
+        EXPECT_THAT(shown.error, testing::HasSubstr("not found"));
+        EXPECT_EQ(before, 0) << "the table was there and is gone";
+        continue;
+      }
+      const int now = CheckPrefix(shown);
+      EXPECT_GE(now, before) << "acknowledged events are gone";
+      before = now;
+    }
+    const Ending last = Run(IngestCommand());
+    EXPECT_EQ(last.status, 0) << last.err;
+    EXPECT_EQ(CheckPrefix(Show()), kEvents);
+    const Ending again = Run(IngestCommand());
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(CheckPrefix(Show()), kEvents) << "ingested twice";
+    return hits;
+  }
+
+  // How long an undisturbed ingest takes.
+  int64_t MeasureIngest() {
+    warehouse_ = "undisturbed";
+    const auto begin = std::chrono::steady_clock::now();
+    const Ending ending = Run(IngestCommand());
+    const auto end = std::chrono::steady_clock::now();
+    EXPECT_EQ(ending.status, 0) << ending.err;
+    EXPECT_EQ(CheckPrefix(Show()), kEvents);
+    return std::chrono::duration_cast<std::chrono::microseconds>(end - begin).count();
+  }
+
+  uint64_t seed_ = 0;
+  Random random_{0};
+  std::filesystem::path folder_;
+  std::string warehouse_;
+  std::vector<Event> events_;
+};
+
+TEST_F(KillTest, AnIngestKilledAtFortyMomentsEndsInTheSameTable) {
+  const int64_t whole_us = MeasureIngest();
+  std::cout << "undisturbed: " << whole_us / 1000 << " ms" << std::endl;
+  int hits = 0;
+  for (int table = 0; hits < 40 && !HasFailure(); ++table) {
+    ASSERT_LT(table, 40) << "too few kills hit the program";
+    hits += IngestWithKills(8, whole_us);
+  }
+  std::cout << hits << " kills" << std::endl;
+}
+
+TEST_F(KillTest, AKilledCompactionChangesNothingThatIsRead) {
+  const int64_t whole_us = MeasureIngest();
+  for (int i = 0; i < 12 && !HasFailure(); ++i) {
+    const Ending ending = Run({"compact", "db.t", "--full"}, random_.Between(0, whole_us / 4));
+    EXPECT_TRUE(ending.killed || ending.status == 0) << ending.err;
+    EXPECT_EQ(CheckPrefix(Show()), kEvents);
+  }
+  EXPECT_EQ(Run({"compact", "db.t", "--full"}).status, 0);
+  EXPECT_EQ(CheckPrefix(Show()), kEvents);
+}
+
+}  // namespace
+}  // namespace headrace::crash

@@ -1,0 +1,156 @@
+// A fault at every operation: the scenario is told with the fault at operation 0, 1, 2 … until it ends without having met one.
+#include <iostream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/fault_store.h"
+#include "io/memory_store.h"
+#include "tests/crash/story.h"
+#include "tests/crash/teller.h"
+#include "tests/crash/witness.h"
+
+namespace headrace::crash {
+namespace {
+
+using testing::IsEmpty;
+
+constexpr uint64_t kSeed = 20261129;
+
+std::vector<Story> Stories() {
+  const std::map<std::string, std::string> small_tree = {{"num-sorted-run.compaction-trigger", "2"},
+                                                         {"manifest.merge-min-count", "3"}};
+  const auto with = [&](std::map<std::string, std::string> options) {
+    options.insert(small_tree.begin(), small_tree.end());
+    return options;
+  };
+  return {
+      MakeStory("InputChangelog", kSeed, 5, true, with({{"bucket", "2"}, {"changelog-producer", "input"}})),
+      MakeStory("NoChangelog", kSeed + 1, 5, true, with({{"bucket", "1"}})),
+      MakeStory("Partitioned", kSeed + 2, 4, true, with({{"bucket", "1"}, {"changelog-producer", "input"}}),
+                "name"),
+      MakeStory("Append", kSeed + 3, 4, false,
+                {{"bucket", "-1"}, {"manifest.merge-min-count", "3"}, {"compaction.min.file-num", "2"}}),
+  };
+}
+
+class Sweep : public testing::TestWithParam<Story> {
+ protected:
+  const Story& story() const { return GetParam(); }
+
+  // Tells the story with the fault at each operation in turn. After each: the table is sound; a second life without faults finishes the
+  // story; it is sound again and complete.
+  void Run(FaultKind kind, OnFailure on_failure,
+           std::function<bool(StoreOperation, const std::string&)> counts = {}) {
+    std::cout << story().name << ", seed " << kSeed << ", fault: " << NameOf(kind) << std::endl;
+    int64_t at = 0;
+    for (;; ++at) {
+      const auto below = std::make_shared<MemoryStore>();
+      const auto store =
+          std::make_shared<FaultStore>(below, FaultPlan{.kind = kind, .at = at, .counts = counts});
+      const Progress first = Tell(store, story(), on_failure);
+      if (!store->fired()) {
+        ASSERT_TRUE(first.error.ok()) << first.error.ToString();
+        break;
+      }
+      const std::string where = "fault at " + std::to_string(at) + " (" + Culprit(*store) +
+                                "); the first life ended with " + first.error.ToString();
+      ASSERT_THAT(Witness(below, story(), first).faults, IsEmpty()) << where;
+
+      const Progress second = Tell(below, story(), OnFailure::kEnd);
+      ASSERT_TRUE(second.error.ok()) << where << "; the second with " << second.error.ToString();
+      const Finding end = Witness(below, story(), second);
+      ASSERT_THAT(end.faults, IsEmpty()) << where << "; after the second life";
+      ASSERT_EQ(end.steps.at(kTeller), story().last_step()) << where;
+    }
+    std::cout << "  " << at << " operations" << std::endl;
+    EXPECT_GE(at, least_operations_) << "the story did not do what it should";
+  }
+
+  // The first operation that was not done.
+  static std::string Culprit(const FaultStore& store) {
+    for (const LoggedOperation& operation : store.log()) {
+      if (!operation.done) return std::string(NameOf(operation.operation)) + " " + operation.path;
+    }
+    return "none failed";
+  }
+
+  int64_t least_operations_ = 20;
+};
+
+INSTANTIATE_TEST_SUITE_P(Stories, Sweep, testing::ValuesIn(Stories()),
+                         [](const auto& info) { return info.param.name; });
+
+bool ChangesTheStore(StoreOperation operation, const std::string&) { return Changes(operation); }
+
+TEST_P(Sweep, IsSoundWhenNothingFails) {
+  const auto store = std::make_shared<MemoryStore>();
+  const Progress progress = Tell(store, story(), OnFailure::kEnd);
+  ASSERT_TRUE(progress.error.ok()) << progress.error.ToString();
+  const Finding finding = Witness(store, story(), progress);
+  EXPECT_THAT(finding.faults, IsEmpty());
+  EXPECT_EQ(finding.steps.at(kTeller), story().last_step());
+  EXPECT_GT(finding.snapshots, story().last_step()) << "compactions made snapshots of their own";
+}
+
+// A stop before a read is the same as one before the next change, so only changes are counted.
+TEST_P(Sweep, SurvivesAStopBeforeAnyChange) { Run(FaultKind::kStop, OnFailure::kEnd, ChangesTheStore); }
+
+TEST_P(Sweep, SurvivesAStopInTheMiddleOfAnyWrite) {
+  Run(FaultKind::kTearAndStop, OnFailure::kEnd, ChangesTheStore);
+}
+
+TEST_P(Sweep, SurvivesAFailureOfAnyOperation) { Run(FaultKind::kFail, OnFailure::kEnd); }
+
+TEST_P(Sweep, SurvivesAFailureOfAnyOperationThatItRetries) { Run(FaultKind::kFail, OnFailure::kRetry); }
+
+TEST_P(Sweep, SurvivesAFullDisk) { Run(FaultKind::kDiskFull, OnFailure::kEnd); }
+
+TEST_P(Sweep, SurvivesAPublishThatIsDoneButNotAnswered) {
+  least_operations_ = 6;
+  Run(FaultKind::kPublishUnknown, OnFailure::kEnd);
+  Run(FaultKind::kPublishUnknown, OnFailure::kRetry);
+}
+
+TEST_P(Sweep, SurvivesAPublishThatIsNeitherDoneNorAnswered) {
+  least_operations_ = 6;
+  Run(FaultKind::kPublishUnknownLost, OnFailure::kEnd);
+  Run(FaultKind::kPublishUnknownLost, OnFailure::kRetry);
+}
+
+TEST_P(Sweep, SurvivesAStopRightAfterAPublish) {
+  least_operations_ = 6;
+  Run(FaultKind::kPublishDoneAndStop, OnFailure::kEnd);
+}
+
+TEST_P(Sweep, ReadsTheRightRowsOrSaysThatItCannot) {
+  const auto below = std::make_shared<MemoryStore>();
+  ASSERT_TRUE(Tell(below, story(), OnFailure::kEnd).error.ok());
+  const std::vector<Row> rows = StateAfter(story(), story().last_step());
+  const auto changes = ChangesAfter(story(), story().last_step());
+
+  int64_t refused = 0;
+  for (int64_t at = 0;; ++at) {
+    const auto store = std::make_shared<FaultStore>(below, FaultPlan{.kind = FaultKind::kFail, .at = at});
+    const auto state = ReadState(store);
+    if (state.ok()) {
+      ASSERT_EQ(*state, rows) << "fault at " << at << " (" << Culprit(*store) << ")";
+    } else {
+      ASSERT_TRUE(IsKind(state.status(), ErrorKind::kIo)) << at << ": " << state.status().ToString();
+      ++refused;
+    }
+    if (!store->fired()) break;
+  }
+  for (int64_t at = 0;; ++at) {
+    const auto store = std::make_shared<FaultStore>(below, FaultPlan{.kind = FaultKind::kFail, .at = at});
+    const auto found = ReadChanges(store);
+    if (found.ok()) {
+      ASSERT_EQ(*found, changes) << "fault at " << at << " (" << Culprit(*store) << ")";
+    }
+    if (!store->fired()) break;
+  }
+  EXPECT_GT(refused, 5);
+}
+
+}  // namespace
+}  // namespace headrace::crash
