@@ -31,7 +31,7 @@ class RollingWriter final : public DataFileWriter {
 
   Status Write(const arrow::RecordBatch& batch) override {
     if (state_ != State::kOpen) return Invalid("writing into ", spec_.directory, ": the writer is closed or has failed");
-    const Status status = WriteSlices(batch);
+    const Status status = WriteSlices(*Stored(batch));
     if (!status.ok()) Abort();
     return status;
   }
@@ -49,19 +49,28 @@ class RollingWriter final : public DataFileWriter {
 
   // After Close() the files belong to the caller.
   void Abort() override {
-    if (state_ == State::kOpen) {
-      if (file_ != nullptr) file_->Abort();
-      for (const DataFileMeta& file : files_) (void)spec_.store->Delete(PathOf(file.name));
-      files_.clear();
-      file_.reset();
-    }
-    if (state_ == State::kOpen) state_ = State::kFailed;
+    if (state_ != State::kOpen) return;
+    state_ = State::kFailed;
+    file_.reset();
+    for (const DataFileMeta& file : files_) (void)spec_.store->Delete(PathOf(file.name));
+    files_.clear();
   }
 
   int64_t row_count() const override { return row_count_; }
 
  private:
   enum class State { kOpen, kClosed, kFailed };
+
+  // The batch without the columns that the file does not store.
+  std::shared_ptr<arrow::RecordBatch> Stored(const arrow::RecordBatch& batch) const {
+    const int dropped = std::min(plan_.dropped_columns, batch.num_columns());
+    if (dropped == 0) return batch.Slice(0);
+    arrow::FieldVector fields = batch.schema()->fields();
+    arrow::ArrayVector columns = batch.columns();
+    fields.erase(fields.begin(), fields.begin() + dropped);
+    columns.erase(columns.begin(), columns.begin() + dropped);
+    return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), batch.num_rows(), std::move(columns));
+  }
 
   std::string PathOf(const std::string& name) const { return spec_.directory + "/" + name; }
 

@@ -61,8 +61,8 @@ class DataFileWriter {
   virtual int64_t row_count() const = 0;
 };
 
-// Batches have the columns of KeyValueFields(schema), rows in key order (a changelog: key, then sequence).
-// Unique keys for FileRole::kData.
+// Batches have the columns of KeyValueFields(schema), also where thin mode leaves the keys out of the file; rows in key order
+// (a changelog: key, then sequence). Unique keys for FileRole::kData.
 Result<std::unique_ptr<DataFileWriter>> OpenKeyValueWriter(const FileWriteSpec& spec);
 
 // Batches have the table's columns. `first_sequence` numbers the rows of the bucket from there on.

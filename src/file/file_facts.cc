@@ -10,37 +10,15 @@
 #include <parquet/metadata.h>
 
 #include "file/footer_bounds.h"
-#include "file/manifest_stats.h"
 #include "file/physical_columns.h"
 
 namespace headrace {
 namespace {
 
-constexpr ColumnStatsMode kKeyMode{StatsMode::kTruncate, 128};
-constexpr ColumnStatsMode kNoStats{StatsMode::kNone, 0};
-
-// The mode of each table column: its own, else that of keys in thin files, else the level's or the table's as long as the
-// first n columns are not used up.
-std::vector<ColumnStatsMode> ValueModes(const TableSchema& schema, const TableOptions& options, Level level,
-                                        const std::vector<std::string>& keys_in_values) {
-  const auto of_level = options.level_stats_mode.find(level.value);
-  const ColumnStatsMode general = of_level == options.level_stats_mode.end() ? options.stats_mode : of_level->second;
-  std::vector<ColumnStatsMode> modes;
-  int32_t counted = 0;
-  for (const DataField& field : schema.fields) {
-    const auto own = options.field_stats_mode.find(field.name);
-    if (own != options.field_stats_mode.end()) {
-      modes.push_back(own->second);
-      ++counted;
-    } else if (std::find(keys_in_values.begin(), keys_in_values.end(), field.name) != keys_in_values.end()) {
-      modes.push_back(kKeyMode);
-    } else {
-      const bool used_up = options.stats_first_columns >= 0 && counted >= options.stats_first_columns;
-      modes.push_back(used_up ? kNoStats : general);
-      ++counted;
-    }
-  }
-  return modes;
+std::vector<std::string> NamesOf(const TableSchema& schema) {
+  std::vector<std::string> names;
+  for (const DataField& field : schema.fields) names.push_back(field.name);
+  return names;
 }
 
 template <typename ArrayType>
@@ -76,10 +54,6 @@ int LeafCount(const DataType& type) {
   }
 }
 
-ColumnFacts Cut(const ColumnFacts& facts, const DataType& type, const ColumnStatsMode& mode) {
-  return CutToMode(facts, mode, type.root == TypeRoot::kChar || type.root == TypeRoot::kVarChar);
-}
-
 }  // namespace
 
 FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options, Level level) {
@@ -87,7 +61,8 @@ FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const Tab
   const std::vector<std::string> keys = schema->TrimmedPrimaryKeys();
   plan.key_types = schema->TypesOf(keys);
   plan.fields = KeyValueFields(*schema);
-  if (options.thin_mode) plan.fields.erase(plan.fields.begin(), plan.fields.begin() + static_cast<int>(keys.size()));
+  if (options.thin_mode) plan.dropped_columns = static_cast<int>(keys.size());
+  plan.fields.erase(plan.fields.begin(), plan.fields.begin() + plan.dropped_columns);
   const int stored_keys = options.thin_mode ? 0 : static_cast<int>(keys.size());
   plan.sequence_column = stored_keys;
   plan.kind_column = stored_keys + 1;
@@ -96,7 +71,7 @@ FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const Tab
     plan.key_columns.push_back(options.thin_mode ? plan.first_value_column + schema->FieldIndex(keys[i])
                                                  : static_cast<int>(i));
   }
-  plan.value_modes = ValueModes(*schema, options, level, options.thin_mode ? keys : std::vector<std::string>{});
+  plan.value_modes = StatsModesFor(options, level, NamesOf(*schema), options.thin_mode ? keys : std::vector<std::string>{});
   plan.schema = std::move(schema);
   return plan;
 }
@@ -104,7 +79,7 @@ FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const Tab
 FactsPlan PlanRowFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options, Level level) {
   FactsPlan plan;
   plan.fields = schema->fields;
-  plan.value_modes = ValueModes(*schema, options, level, {});
+  plan.value_modes = StatsModesFor(options, level, NamesOf(*schema));
   plan.schema = std::move(schema);
   return plan;
 }
@@ -158,12 +133,12 @@ void FileFacts::AddSequencesAndKinds(const arrow::RecordBatch& batch) {
   delete_count_ += deletes;
 }
 
-Result<std::vector<ColumnFacts>> FileFacts::AllColumns(const parquet::FileMetaData& footer) const {
-  std::vector<ColumnFacts> all;
+Result<std::vector<ColumnStats>> FileFacts::ExactStats(const parquet::FileMetaData& footer) const {
+  std::vector<ColumnStats> all;
   int leaf = 0;
   for (size_t i = 0; i < plan_->fields.size(); ++i) {
     const DataType& type = plan_->fields[i].type;
-    ColumnFacts column;
+    ColumnStats column;
     // Nested columns have no statistics, not even null counts: that is what Java's writer says of them.
     if (!type.is_nested()) {
       column.null_count = null_counts_[i];
@@ -180,29 +155,26 @@ Result<std::vector<ColumnFacts>> FileFacts::AllColumns(const parquet::FileMetaDa
 }
 
 Status FileFacts::Finish(const parquet::FileMetaData& footer, bool dense, DataFileMeta* file) const {
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<ColumnFacts> all, AllColumns(footer));
-  std::vector<ColumnFacts> keys;
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<ColumnStats> all, ExactStats(footer));
+  std::vector<ColumnStats> keys;
   std::vector<DataField> key_fields;
   for (const int index : plan_->key_columns) {
     const DataField& field = plan_->fields[index];
     // In thin files the key's statistics are those of its value column, a mode of its own included.
     const int value = index - plan_->first_value_column;
-    keys.push_back(Cut(all[index], field.type, value < 0 ? kKeyMode : plan_->value_modes[value]));
+    keys.push_back(ApplyStatsMode(all[index], value < 0 ? kKeyStatsMode : plan_->value_modes[value], field.type));
     key_fields.push_back(field);
   }
-  std::vector<ColumnFacts> values;
+  std::vector<ColumnStats> values;
   for (size_t i = 0; i < plan_->value_modes.size(); ++i) {
     const size_t index = plan_->first_value_column + i;
-    values.push_back(Cut(all[index], plan_->fields[index].type, plan_->value_modes[i]));
+    values.push_back(ApplyStatsMode(all[index], plan_->value_modes[i], plan_->fields[index].type));
   }
-  HEADRACE_ASSIGN_OR_RETURN(file->key_stats, PackStats(keys, key_fields));
-  if (dense) {
-    HEADRACE_ASSIGN_OR_RETURN(DenseStats stats, PackDenseStats(values, plan_->schema->fields));
-    file->value_stats = std::move(stats.stats);
-    file->value_stats_columns = std::move(stats.columns);
-  } else {
-    HEADRACE_ASSIGN_OR_RETURN(file->value_stats, PackStats(values, plan_->schema->fields));
-  }
+  HEADRACE_ASSIGN_OR_RETURN(StoredStats key_stats, BuildStats(keys, key_fields, /*dense=*/false));
+  HEADRACE_ASSIGN_OR_RETURN(StoredStats value_stats, BuildStats(values, plan_->schema->fields, dense));
+  file->key_stats = std::move(key_stats.stats);
+  file->value_stats = std::move(value_stats.stats);
+  file->value_stats_columns = std::move(value_stats.columns);
   file->row_count = row_count_;
   file->min_key = min_key_;
   file->max_key = max_key_;

@@ -14,7 +14,7 @@
 #include <arrow/type_fwd.h>
 
 #include "base/error.h"
-#include "file/manifest_stats.h"
+#include "format/column_stats.h"
 #include "format/data_file_meta.h"
 #include "format/data_type.h"
 #include "format/table_options.h"
@@ -30,6 +30,7 @@ namespace headrace {
 struct FactsPlan {
   std::shared_ptr<const TableSchema> schema;
   std::vector<DataField> fields;        // the physical columns of the file
+  int dropped_columns = 0;              // leading columns of a batch that the file does not store: keys in thin mode
   std::vector<int> key_columns;         // which of `fields` hold the key; empty for row files
   std::vector<DataType> key_types;
   int sequence_column = -1;             // -1: a row file, rows are numbered
@@ -54,7 +55,7 @@ class FileFacts {
 
  private:
   Status AddKeys(const arrow::RecordBatch& batch);
-  Result<std::vector<ColumnFacts>> AllColumns(const parquet::FileMetaData& footer) const;  // not yet cut
+  Result<std::vector<ColumnStats>> ExactStats(const parquet::FileMetaData& footer) const;
   void AddSequencesAndKinds(const arrow::RecordBatch& batch);
 
   const FactsPlan* plan_;
