@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "session.h"
+#include "cli/session.h"
 
 namespace headrace::cli {
 namespace {

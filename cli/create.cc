@@ -3,7 +3,7 @@
 #include <iterator>
 #include <memory>
 
-#include "session.h"
+#include "cli/session.h"
 
 namespace headrace::cli {
 namespace {

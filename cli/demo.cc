@@ -11,10 +11,10 @@
 #include <arrow/record_batch.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
+#include "cli/session.h"
 #include "headrace/ingest.h"
 #include "headrace/rows.h"
-#include "progress.h"
-#include "session.h"
 
 namespace headrace::cli {
 namespace {

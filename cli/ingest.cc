@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "cli/stop_signal.h"
 #include "headrace/ingest.h"
-#include "progress.h"
-#include "session.h"
-#include "stop_signal.h"
 
 namespace headrace::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <arrow/compute/initialize.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/session.h"
 #include "headrace/engine.h"
-#include "session.h"
 
 namespace headrace::cli {
 namespace {

@@ -1,9 +1,9 @@
 // `headrace compact`, `drop`, `rename` and `jobs`.
 #include <memory>
 
-#include "output.h"
-#include "progress.h"
-#include "session.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/session.h"
 
 namespace headrace::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Opening the output of a command.
-#include "output.h"
+#include "cli/output.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

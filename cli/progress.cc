@@ -1,5 +1,5 @@
 // Drawing the progress line, and figures as people read them.
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <unistd.h>
 

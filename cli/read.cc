@@ -6,10 +6,10 @@
 
 #include <arrow/record_batch.h>
 
-#include "output.h"
-#include "progress.h"
-#include "session.h"
-#include "stop_signal.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "cli/stop_signal.h"
 
 namespace headrace::cli {
 namespace {

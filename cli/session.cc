@@ -1,5 +1,5 @@
 // The session of one run of the program.
-#include "session.h"
+#include "cli/session.h"
 
 #include <cctype>
 #include <charconv>

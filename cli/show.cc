@@ -8,9 +8,9 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include "output.h"
-#include "progress.h"
-#include "session.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/session.h"
 
 namespace headrace::cli {
 namespace {

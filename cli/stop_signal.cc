@@ -1,5 +1,5 @@
 // The handler. A signal handler can only reach an object of static lifetime: this flag is the program's one exception.
-#include "stop_signal.h"
+#include "cli/stop_signal.h"
 
 #include <csignal>
 
