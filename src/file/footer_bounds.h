@@ -1,7 +1,7 @@
 // The smallest and largest value of a column, as the footer of the Parquet file just written has them.
 //
 // Java Paimon takes its manifest statistics from the same place, so the two agree: a zero minimum of a float is -0.0, a zero
-// maximum 0.0; INT96 has none; values longer than 4096 bytes have none. Pure; any thread.
+// maximum 0.0; INT96 and bytes have none, nor have values longer than 4096 bytes. Pure; any thread.
 // Source: ParquetSimpleStatsExtractor.
 #pragma once
 
