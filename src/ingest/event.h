@@ -44,10 +44,22 @@ struct LineOutcome {
   // The delete before may be the first half of a key change whose second half is still to come: do not commit between them.
   bool open_delete = false;
 
-  static LineOutcome Applied() { return {.fate = LineFate::kApplied}; }
-  static LineOutcome Ignored(std::string_view rule) { return {.fate = LineFate::kIgnored, .rule = rule}; }
+  static LineOutcome Applied() {
+    LineOutcome outcome;
+    outcome.fate = LineFate::kApplied;
+    return outcome;
+  }
+  static LineOutcome Ignored(std::string_view rule) {
+    LineOutcome outcome;
+    outcome.rule = rule;
+    return outcome;
+  }
   static LineOutcome Bad(std::string field, std::string reason) {
-    return {.fate = LineFate::kBad, .field = std::move(field), .reason = std::move(reason)};
+    LineOutcome outcome;
+    outcome.fate = LineFate::kBad;
+    outcome.field = std::move(field);
+    outcome.reason = std::move(reason);
+    return outcome;
   }
 };
 
