@@ -25,7 +25,7 @@ std::string RecogniseForeignJson(const JsonToken& root) {
   if (Has(root, "action") && (Has(root, "columns") || Has(root, "identity") || Has(root, "lsn") || Has(root, "xid"))) {
     return Refusal("wal2json output (format version 2)", "Use Debezium's PostgreSQL connector");
   }
-  if (Has(root, "change") && (Has(root, "xid") || Has(root, "nextlsn"))) {
+  if (Has(root, "change") && (Has(root, "xid") || Has(root, "nextlsn") || root.length == 1)) {
     return Refusal("wal2json output (format version 1)", "Use Debezium's PostgreSQL connector");
   }
   if (Has(root, "__op") || Has(root, "__deleted") || Has(root, "__source_ts_ms")) {
@@ -47,7 +47,7 @@ std::string RecogniseForeignText(std::string_view line) {
   constexpr std::string_view kHex = "0123456789ABCDEFabcdef";
   if (!take(kHex) || !skip('/') || !take(kHex) || !skip(' ') || !take("0123456789") || !skip(' ')) return {};
   const std::string_view rest = line.substr(i);
-  if (rest.starts_with("BEGIN") || rest.starts_with("COMMIT") || rest.starts_with("table ")) {
+  if (rest.starts_with("BEGIN") || rest.starts_with("COMMIT") || rest.starts_with("table ") || rest.starts_with("message: ")) {
     return Refusal("the text of PostgreSQL's test_decoding", "Use Debezium's PostgreSQL connector");
   }
   if (!rest.empty() && rest.find_first_not_of(kHex) == std::string_view::npos) {
