@@ -1,11 +1,10 @@
 // Finding and reading a table's snapshots and the files they name.
 //
-// Hints are advice only: a LATEST hint counts when no later snapshot file exists, an EARLIEST hint when its file exists; else the
-// folder is listed. Only names `snapshot-<digits>` are versions. Functions of the store, no state. Source: SnapshotManager,
-// HintFileUtils, AbstractFileStoreScan.
+// Hints are advice only (numbered_files.h); only names `snapshot-<digits>` are versions. An expired snapshot may live on as
+// changelog/changelog-<id>, which is for reading its changes alone. Functions of the store, no state, thread-safe. Source: SnapshotManager,
+// ChangelogManager, AbstractFileStoreScan.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +25,17 @@ Result<Snapshot> ReadSnapshot(const Table& table, SnapshotId id);
 Result<std::optional<Snapshot>> FindSnapshot(const Table& table, SnapshotId id);  // nothing: no such file
 Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table);
 
+// What an expired snapshot left behind for its changes' sake. The ids, ascending, and one of them; nothing: no such file.
+Result<std::vector<SnapshotId>> ListChangelogIds(const Table& table);
+Result<std::optional<Snapshot>> FindChangelog(const Table& table, SnapshotId id);
+
+// Where the changes of an id can still be read: its snapshot, else its long-lived changelog. Errors as ReadSnapshot.
+Result<Snapshot> ReadSnapshotOrChangelog(const Table& table, SnapshotId id);
+
+// Paths of the files below, for messages and for those who write them.
+std::string SnapshotPath(const Table& table, SnapshotId id);
+std::string ManifestPath(const Table& table, const std::string& name);
+
 Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const std::string& name);
 Result<std::vector<ManifestEntry>> ReadManifest(const Table& table, const ManifestFileMeta& manifest);
 Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const Table& table, const std::string& name);
@@ -36,11 +46,14 @@ struct EntryFilter {
   std::optional<BucketId> bucket;
 };
 
-// The live data files of a snapshot: the ADD entries of base and delta that no DELETE entry names.
-Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot& snapshot, const EntryFilter& filter = {});
+// The live data files of a snapshot, in manifest order: the ADD entries of base and delta that no DELETE entry names.
+// Each manifest is read once; beyond the result, memory holds the entries of manifests with deletions alone.
+Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot& snapshot,
+                                             const EntryFilter& filter = {});
 
 // The entries that this snapshot alone added or deleted, in manifest order; and its changelog files.
-Result<std::vector<ManifestEntry>> DeltaEntries(const Table& table, const Snapshot& snapshot);
+Result<std::vector<ManifestEntry>> DeltaEntries(const Table& table, const Snapshot& snapshot,
+                                                const EntryFilter& filter = {});
 Result<std::vector<ManifestEntry>> ChangelogEntries(const Table& table, const Snapshot& snapshot);
 
 }  // namespace headrace

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -24,14 +25,18 @@ struct Table {
   std::string name;
   std::shared_ptr<const TableSchema> schema;
   TableOptions options;
+  // Option keys that Paimon does not know, kept in the schema; for one warning to the user.
+  std::vector<std::string> unknown_options;
+  // Reads a schema version once and remembers it; shared by the copies of this handle.
+  SchemaLookup schema_by_id;
 
   std::vector<DataField> PartitionFields() const { return schema->FieldsOf(schema->partition_keys); }
   // The folder of one bucket.
   Result<std::string> BucketDirectory(const BinaryRow& partition, BucketId bucket) const;
   // `external_path` where the file has one, else the file in its bucket's folder.
   Result<std::string> PathOf(const ManifestEntry& entry) const;
-  // Reads schema versions once and remembers them.
-  SchemaLookup schema_by_id;
+  // "partition dt=2024-01-01, bucket 3", for messages; the partition is left out when there is none.
+  std::string Describe(const BinaryRow& partition, BucketId bucket) const;
 };
 
 // Opens the newest schema under `path`. kNotFound when there is no table; kUnsupported when an option is refused for the access.

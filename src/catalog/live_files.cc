@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "catalog/entry_matcher.h"
+#include "catalog/snapshots.h"
+#include "file/manifest_file.h"
+
+namespace headrace {
+namespace {
+
+// A list or manifest that cannot be found: either its snapshot expired while it was being read, or the table is damaged.
+Status ExplainFailure(const Table& table, const Snapshot& snapshot, const std::string& doing,
+                      const Status& status) {
+  const std::string context =
+      "reading " + doing + " of snapshot " + std::to_string(snapshot.id.value) + " of table " + table.name;
+  if (!IsKind(status, ErrorKind::kNotFound)) return WithContext(context, status);
+  const auto still_there = FindSnapshot(table, snapshot.id);
+  if (still_there.ok() && !still_there->has_value())
+    return SnapshotExpired(context, ": the snapshot expired meanwhile: ", status.message());
+  return Corruption(context, ": the snapshot is there, a file it names is not: ", status.message());
+}
+
+// The manifests of one list that may hold wanted entries.
+Result<std::vector<ManifestFileMeta>> WantedManifests(const Table& table, const Snapshot& snapshot,
+                                                      const std::string& list, const EntryMatcher& matcher) {
+  auto manifests = ReadManifestList(table, list);
+  if (!manifests.ok()) return ExplainFailure(table, snapshot, "manifest list " + list, manifests.status());
+  std::vector<ManifestFileMeta> wanted;
+  for (ManifestFileMeta& manifest : *manifests) {
+    const Result<bool> may_hold = matcher.MayHold(manifest);
+    if (!may_hold.ok())
+      return ExplainFailure(table, snapshot,
+                            "partition statistics of manifest " + manifest.name + " in list " + list,
+                            may_hold.status());
+    if (*may_hold) wanted.push_back(std::move(manifest));
+  }
+  return wanted;
+}
+
+struct ListedManifest {
+  ManifestFileMeta manifest;
+  std::string list;
+};
+
+Result<std::vector<ManifestEntry>> WantedEntries(const Table& table, const Snapshot& snapshot,
+                                                 const ListedManifest& listed, const EntryMatcher& matcher) {
+  auto entries = ReadManifest(table, listed.manifest);
+  if (!entries.ok())
+    return ExplainFailure(table, snapshot,
+                          "manifest " + listed.manifest.name + " named by list " + listed.list,
+                          entries.status());
+  std::erase_if(*entries, [&](const ManifestEntry& entry) { return !matcher.Wants(entry); });
+  return std::move(*entries);
+}
+
+Result<std::vector<ManifestEntry>> EntriesOfList(const Table& table, const Snapshot& snapshot,
+                                                 const std::string& list, const EntryFilter& filter) {
+  HEADRACE_ASSIGN_OR_RETURN(const EntryMatcher matcher, EntryMatcher::Make(table, filter));
+  HEADRACE_ASSIGN_OR_RETURN(auto manifests, WantedManifests(table, snapshot, list, matcher));
+  std::vector<ManifestEntry> all;
+  for (ManifestFileMeta& manifest : manifests) {
+    HEADRACE_ASSIGN_OR_RETURN(auto entries,
+                              WantedEntries(table, snapshot, {std::move(manifest), list}, matcher));
+    std::move(entries.begin(), entries.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+void MoveLive(std::vector<ManifestEntry> from, const std::unordered_set<std::string>& deleted,
+              std::vector<ManifestEntry>* to) {
+  for (ManifestEntry& entry : from) {
+    if (entry.kind != EntryKind::kAdd || deleted.contains(IdentityOf(entry))) continue;
+    to->push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const std::string& name) {
+  const std::string path = ManifestPath(table, name);
+  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
+  return ReadManifestList(bytes, path);
+}
+
+Result<std::vector<ManifestEntry>> ReadManifest(const Table& table, const ManifestFileMeta& manifest) {
+  const std::string path = ManifestPath(table, manifest.name);
+  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
+  return ReadManifest(bytes, path);
+}
+
+Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const Table& table, const std::string& name) {
+  const std::string path = ManifestPath(table, name);
+  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
+  return ReadIndexManifest(bytes, path);
+}
+
+Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot& snapshot,
+                                             const EntryFilter& filter) {
+  HEADRACE_ASSIGN_OR_RETURN(const EntryMatcher matcher, EntryMatcher::Make(table, filter));
+  std::vector<ListedManifest> manifests;
+  for (const std::string& list : {snapshot.base_manifest_list, snapshot.delta_manifest_list}) {
+    HEADRACE_ASSIGN_OR_RETURN(auto wanted, WantedManifests(table, snapshot, list, matcher));
+    for (ManifestFileMeta& manifest : wanted) manifests.push_back({std::move(manifest), list});
+  }
+
+  // Manifests with deletions first and kept, so that the others can be thinned out as they are read.
+  std::unordered_set<std::string> deleted;
+  std::vector<std::vector<ManifestEntry>> with_deletions(manifests.size());
+  for (size_t i = 0; i < manifests.size(); ++i) {
+    if (manifests[i].manifest.deleted_files == 0) continue;
+    HEADRACE_ASSIGN_OR_RETURN(with_deletions[i], WantedEntries(table, snapshot, manifests[i], matcher));
+    for (const ManifestEntry& entry : with_deletions[i])
+      if (entry.kind == EntryKind::kDelete) deleted.insert(IdentityOf(entry));
+  }
+
+  std::vector<ManifestEntry> live;
+  for (size_t i = 0; i < manifests.size(); ++i) {
+    std::vector<ManifestEntry> entries = std::move(with_deletions[i]);
+    if (manifests[i].manifest.deleted_files == 0) {
+      HEADRACE_ASSIGN_OR_RETURN(entries, WantedEntries(table, snapshot, manifests[i], matcher));
+    }
+    MoveLive(std::move(entries), deleted, &live);
+  }
+  return live;
+}
+
+Result<std::vector<ManifestEntry>> DeltaEntries(const Table& table, const Snapshot& snapshot,
+                                                const EntryFilter& filter) {
+  return EntriesOfList(table, snapshot, snapshot.delta_manifest_list, filter);
+}
+
+Result<std::vector<ManifestEntry>> ChangelogEntries(const Table& table, const Snapshot& snapshot) {
+  if (!snapshot.changelog_manifest_list.has_value()) return std::vector<ManifestEntry>{};
+  return EntriesOfList(table, snapshot, *snapshot.changelog_manifest_list, {});
+}
+
+}  // namespace headrace

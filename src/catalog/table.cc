@@ -1,0 +1,49 @@
+#include "catalog/table.h"
+
+#include "catalog/schema_log.h"
+#include "format/partition_path.h"
+
+namespace headrace {
+
+Result<std::string> Table::BucketDirectory(const BinaryRow& partition, BucketId bucket) const {
+  HEADRACE_ASSIGN_OR_RETURN(const std::string relative,
+                            BucketPath(partition, PartitionFields(), bucket, options));
+  return path + "/" + relative;
+}
+
+Result<std::string> Table::PathOf(const ManifestEntry& entry) const {
+  if (entry.file.external_path.has_value()) return *entry.file.external_path;
+  HEADRACE_ASSIGN_OR_RETURN(const std::string directory, BucketDirectory(entry.partition, entry.bucket));
+  return directory + "/" + entry.file.name;
+}
+
+std::string Table::Describe(const BinaryRow& partition, BucketId bucket) const {
+  std::string text;
+  if (!schema->partition_keys.empty()) {
+    const auto folder = PartitionPath(partition, PartitionFields(), options);
+    std::string folder_text = folder.ok() ? *folder : std::string("(unreadable)");
+    if (!folder_text.empty() && folder_text.back() == '/') folder_text.pop_back();
+    text = "partition " + folder_text + ", ";
+  }
+  return text + "bucket " + std::to_string(bucket.value);
+}
+
+Result<Table> OpenTableAt(std::shared_ptr<Store> store, std::shared_ptr<Clock> clock, const std::string& path,
+                          std::string name, Access access) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto schema_id, FindLatestSchemaId(store.get(), path));
+  if (!schema_id.has_value())
+    return NotFound("table ", name, " does not exist: no schema file in ", path, "/schema");
+  Table table;
+  table.schema_by_id = RememberingSchemaLookup(store, path);
+  HEADRACE_ASSIGN_OR_RETURN(table.schema, table.schema_by_id(*schema_id));
+  const auto options = ParseTableOptions(*table.schema, access, &table.unknown_options);
+  if (!options.ok()) return WithContext("opening table " + name, options.status());
+  table.options = *options;
+  table.store = std::move(store);
+  table.clock = std::move(clock);
+  table.path = path;
+  table.name = std::move(name);
+  return table;
+}
+
+}  // namespace headrace
