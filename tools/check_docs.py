@@ -42,9 +42,11 @@ class Known:
                     self.options.update(OPTION.findall(literal))
         if self.options:
             self.options.update(("--help", "--version"))
+        # Where an option that is not headrace's may come from: what the build and the scripts pass and accept.
         self.build_text = "\n".join(
             tree.read(root, p) for p in tree.files(root)
-            if p.name in ("Makefile", "CMakeLists.txt", "CMakePresets.json") or p.parts[0] in ("scripts", ".ci", "cmake", "tools"))
+            if p.name in ("Makefile", "CMakeLists.txt", "CMakePresets.json") or p.suffix in (".py", ".sh", ".java")
+            or p.parts[0] in ("scripts", ".ci", "cmake", "tools"))
 
     def has_path(self, name, folder):
         """A path from the root, from src/ (a room's file, its suffix optional), or from the document's folder."""

@@ -120,7 +120,7 @@ def classify(head):
     head = re.sub(r"^(template\s*<[^{}]*?>\s*(?=class|struct|[\w:~]))+", "", head)
     if re.match(r"^(inline\s+)?namespace\b", head) or head.startswith("extern"):
         return "namespace", head
-    match = re.match(r"^(?:typedef\s+)?(class|struct|union)\s+(?:[A-Z_]+\(.*?\)\s*)?([\w:<>, ]*?)\s*(?:final\s*)?(?::[^:].*)?$",
+    match = re.match(r"^(?:typedef\s+)?(class|struct|union)\s+(?:[A-Z_]+\(.*?\)\s*)?([\w:<>, ]*?)\s*(?:final\s*)?(?:(?<!:):(?!:).*)?$",
                      head, re.S)
     if match and "(" not in match.group(2):
         return "class", match.group(2).strip()

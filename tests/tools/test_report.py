@@ -57,6 +57,10 @@ class Report(SmallTreeTest):
         _, classes = report.scan("a.cc", CODE)
         self.assertEqual([(c.name, c.methods) for c in classes], [("Thing", 3)])
 
+    def test_a_nested_class_defined_outside_keeps_its_whole_name(self):
+        _, classes = report.scan("a.cc", "struct Tape::Cursor {\n  int At(int i);\n};\nclass A : public B<C::D> {\n};\n")
+        self.assertEqual([c.name for c in classes], ["Tape::Cursor", "A"])
+
     def test_comments_strings_and_macros_are_blanked_and_lines_stay(self):
         blank = report.blank_out(CODE)
         self.assertEqual(blank.count("\n"), CODE.count("\n"))
