@@ -6,8 +6,8 @@ A Peer is one process that answers requests in turn; it starts on first use and 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
-import sys
 import tempfile
 
 import encoding
@@ -65,3 +65,76 @@ def java():
 
 def pypaimon():
     return Peer("pypaimon", [str(VENV / "bin" / "python"), "-W", "ignore", str(HERE / "pypaimon_peer.py"), "serve"])
+
+
+class Headrace:
+    """The headrace program, one process a call, with the methods of a peer."""
+
+    name = "headrace"
+
+    def __init__(self, program=None):
+        self._program = program or os.environ.get("HEADRACE_PROGRAM") or str(ROOT / "build" / "bin" / "headrace")
+        self._folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-input-"))
+        self._inputs = 0
+
+    def run(self, *arguments):
+        """Standard output of `headrace ARGUMENTS`; PeerError when the exit status is not 0."""
+        command = [self._program, *map(str, arguments)]
+        # Local time must not matter to anything that is stored or printed.
+        environment = {**os.environ, "TZ": "Asia/Kathmandu"}
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
+        if done.returncode != 0:
+            raise PeerError(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def create(self, warehouse, table, fields, primaryKeys=(), partitionKeys=(), options=None):
+        columns = ", ".join(f"{name} {t}" for name, t in fields.items())
+        arguments = ["--warehouse", warehouse, "create", table, "--schema", columns]
+        if primaryKeys:
+            arguments += ["--primary-key", ",".join(primaryKeys)]
+        if partitionKeys:
+            arguments += ["--partition-by", ",".join(partitionKeys)]
+        for key, value in (options or {}).items():
+            arguments += ["--option", f"{key}={value}"]
+        self.run(*arguments)
+        database, name = table.split(".")
+        return {"path": f"{warehouse}/{database}.db/{name}"}
+
+    def write(self, path, rows, keyed=True):
+        """Rows grouped by _commit: a file and a commit a group, all by one ingest."""
+        groups = {}
+        for row in rows:
+            groups.setdefault(row.get("_commit", 1), []).append(row)
+        files = []
+        for key in sorted(groups):
+            self._inputs += 1
+            files.append(self._folder / f"{self._inputs:06d}.jsonl")
+            with open(files[-1], "w", encoding="utf-8") as out:
+                for row in groups[key]:
+                    out.write(encoding.dump({k: v for k, v in row.items() if k != "_commit" and (keyed or k != "_rowkind")}) + "\n")
+        kinds = ["--kind-column", "_rowkind"] if keyed else []
+        self.run("ingest", path, *files, "--format", "json", *kinds, "--binary", "hex", "--decimals", "string", "--commit-every", "file")
+
+    def compact(self, path, full=False):
+        self.run("compact", path, *(["--full"] if full else []))
+
+    def scan(self, path, snapshot=None, columns=None, ordered=False):
+        arguments = ["read", path, "--format", "jsonl"]
+        if snapshot is not None:
+            arguments += ["--snapshot", snapshot]
+        if columns:
+            arguments += ["--columns", ",".join(columns)]
+        lines = _lines(self.run(*arguments))
+        return lines if ordered else sorted(lines)
+
+    def changes(self, path, to=None, **first):
+        arguments = ["changes", path, "--format", "jsonl", "--from-snapshot", first.get("from", 1)]
+        return _lines(self.run(*arguments, *(["--to-snapshot", to] if to is not None else [])))
+
+    def close(self):
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _lines(text):
+    """Lines end at a newline only: str.splitlines() would also cut at U+2028 and its like inside a string."""
+    return text.split("\n")[:-1]

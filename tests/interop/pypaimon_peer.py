@@ -3,8 +3,11 @@
 
 `pypaimon_peer.py serve` reads a JSON request a line and answers {"ok":true,"lines":[…]}, {"ok":true,"value":{…}} or
 {"ok":false,"error":…}; `pypaimon_peer.py '{"op":"scan","path":DIR}'` answers one and prints the lines. Runs under the virtual
-environment that tests/interop/setup makes. Operations: create, write (inserts and upserts; row kinds only through the
-table's rowkind.field, deletes otherwise refused), scan, changes, ping. pypaimon neither compacts nor writes changelog files.
+environment that scripts/bootstrap makes. Operations: create, write, scan, changes, parquet (the layout of one file), ping.
+
+What pypaimon 2.1.0 was found not to do: compact; write changelog files; write deletes (only a table with rowkind.field can say
+them); MULTISET. It writes TIMESTAMP(7) to (9) so that Java Paimon 1.3.1 fails to read them, cuts them to microseconds where it
+merges, and reads Avro manifests only.
 """
 
 import datetime
@@ -19,7 +22,7 @@ import pyarrow as pa
 
 from pypaimon import CatalogFactory, Schema
 from pypaimon.read.streaming_table_scan import AsyncStreamingTableScan
-from pypaimon.schema.data_types import AtomicInteger, DataField, DataTypeParser, PyarrowFieldParser
+from pypaimon.schema.data_types import DataField, DataTypeParser, PyarrowFieldParser
 from pypaimon.table.file_store_table import FileStoreTable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -231,7 +234,35 @@ def changes(request):
     return out
 
 
-OPERATIONS = {"create": create, "write": write, "scan": scan, "changes": changes, "ping": lambda request: {"peer": "pypaimon"}}
+# ---- Parquet files
+
+def parquet(request):
+    """How a Parquet file is laid out, a line a column and one for the whole: names, ids, types, repetition, codec, encodings."""
+    import pyarrow.parquet as pq
+    with pq.ParquetFile(request["file"]) as file:
+        meta, schema = file.metadata, file.schema
+        out = [encoding.dump({"rows": meta.num_rows, "rowGroups": meta.num_row_groups})]
+        for i in range(meta.num_columns):
+            column = schema.column(i)
+            chunk = meta.row_group(0).column(i) if meta.num_row_groups else None
+            out.append(encoding.dump({
+                "path": column.path, "physical": column.physical_type, "length": column.length, "logical": str(column.logical_type),
+                "converted": column.converted_type, "definition": column.max_definition_level, "repetition": column.max_repetition_level,
+                "codec": chunk.compression if chunk else None, "statistics": chunk.is_stats_set if chunk else None}))
+        out += [encoding.dump({"field": path, "id": number}) for path, number in _field_ids(file.schema_arrow, "")]
+    return out
+
+
+def _field_ids(fields, parent):
+    for field in fields:
+        path = f"{parent}.{field.name}" if parent else field.name
+        number = (field.metadata or {}).get(b"PARQUET:field_id")
+        yield path, number and int(number)
+        if pa.types.is_nested(field.type):
+            yield from _field_ids([field.type.field(i) for i in range(field.type.num_fields)], path)
+
+
+OPERATIONS = {"create": create, "write": write, "scan": scan, "changes": changes, "parquet": parquet, "ping": lambda request: {"peer": "pypaimon"}}
 
 
 def serve():
