@@ -199,9 +199,16 @@ Result<BinaryRow> EncodeBinaryRow(std::span<const Value> values, std::span<const
 }
 
 Result<std::vector<Value>> DecodeBinaryRow(const BinaryRow& row, std::span<const DataType> types) {
-  HEADRACE_RETURN_NOT_OK(CheckShape(row.arity, row.bytes.size()));
-  if (static_cast<size_t>(row.arity) != types.size()) {
+  if (row.arity < 0 || static_cast<size_t>(row.arity) != types.size()) {
     return Corruption("a BinaryRow of ", row.arity, " fields where ", types.size(), " are expected");
+  }
+  return DecodeBinaryRowPrefix(row, types);
+}
+
+Result<std::vector<Value>> DecodeBinaryRowPrefix(const BinaryRow& row, std::span<const DataType> types) {
+  HEADRACE_RETURN_NOT_OK(CheckShape(row.arity, row.bytes.size()));
+  if (static_cast<size_t>(row.arity) < types.size()) {
+    return Corruption("a BinaryRow of ", row.arity, " fields where at least ", types.size(), " are expected");
   }
   std::vector<Value> values;
   values.reserve(types.size());

@@ -37,6 +37,8 @@ Result<BinaryRow> ParseBinaryRow(std::string_view bytes);
 
 Result<BinaryRow> EncodeBinaryRow(std::span<const Value> values, std::span<const DataType> types);
 Result<std::vector<Value>> DecodeBinaryRow(const BinaryRow& row, std::span<const DataType> types);
+// The first types.size() fields of a row that may have more.
+Result<std::vector<Value>> DecodeBinaryRowPrefix(const BinaryRow& row, std::span<const DataType> types);
 
 // Encodes rows of Arrow columns; any type, nested ones included. `columns[i]` has ToArrowType(types[i]).
 class BinaryRowEncoder {

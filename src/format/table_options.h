@@ -23,18 +23,21 @@ namespace headrace {
 enum class OptionSupport { kSupported, kHarmless, kRefusedForWriting, kRefusedForReading };
 
 struct OptionRow {
-  std::string_view key;  // "<f>" stands for a column name, as in fields.<f>.aggregate-function
+  std::string_view key;  // a word in angle brackets stands for anything, as in fields.<f>.aggregate-function
   std::string_view default_text;
   OptionSupport support;
-  // For options of which only some values are built: those values, comma separated; others are refused as `support` says.
+  // For options of which only some values are built: those values, comma separated; others are refused as `support` says. A refused
+  // option without any may not be set at all.
   std::string_view built_values;
   std::string_view meaning;  // one sentence
 };
 
 std::span<const OptionRow> OptionTable();
+// The row of a key: an exact one before a pattern, a longer pattern before a shorter; nullptr for keys Paimon does not know.
+const OptionRow* FindOption(std::string_view key);
 
 enum class MergeEngine { kDeduplicate };
-enum class ChangelogProducer { kNone, kInput };
+enum class ChangelogProducer { kNone, kInput, kLookup, kFullCompaction };  // the last two: reading only
 enum class BucketFunction { kDefault, kMod };
 enum class StatsMode { kNone, kCounts, kTruncate, kFull };
 
@@ -57,6 +60,7 @@ struct TableOptions {
 
   std::string data_file_prefix = "data-";                       // data-file.prefix
   std::string changelog_file_prefix = "changelog-";             // changelog-file.prefix
+  std::string data_file_path_directory;                         // data-file.path-directory; below the table's folder, or empty
   std::string partition_default_name = "__DEFAULT_PARTITION__";  // partition.default-name
   bool partition_legacy_name = true;                            // partition.legacy-name
 

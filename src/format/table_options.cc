@@ -1,0 +1,327 @@
+// The options of one table: each key checked against its row, then the supported ones read into the struct.
+#include "format/table_options.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "format/option_values.h"
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
+
+struct Alias {
+  std::string_view old_key;
+  std::string_view key;
+};
+constexpr Alias kAliases[] = {{"first-row.ignore-delete", "ignore-delete"},
+                              {"deduplicate.ignore-delete", "ignore-delete"},
+                              {"partial-update.ignore-delete", "ignore-delete"},
+                              {"write.compaction-skip", "write-only"},
+                              {"log.scan", "scan.mode"},
+                              {"log.scan.timestamp-millis", "scan.timestamp-millis"},
+                              {"changelog-producer.lookup-wait", "lookup-wait"},
+                              {"delete-file.thread-num", "file-operation.thread-num"},
+                              {"blob.stored-descriptor-fields", "blob-descriptor-field"}};
+
+std::string_view CurrentKey(std::string_view key) {
+  for (const Alias& alias : kAliases) {
+    if (alias.old_key == key) return alias.key;
+  }
+  return key;
+}
+
+// Whether the key is of the pattern's form: each <word> stands for one character or more.
+bool MatchesPattern(std::string_view pattern, std::string_view key) {
+  const size_t open = pattern.find('<');
+  if (open == std::string_view::npos) return pattern == key;
+  if (!key.starts_with(pattern.substr(0, open))) return false;
+  const std::string_view rest = pattern.substr(pattern.find('>', open) + 1);
+  for (size_t end = open + 1; end <= key.size(); ++end) {
+    if (MatchesPattern(rest, key.substr(end))) return true;
+  }
+  return false;
+}
+
+bool IsBuiltValue(const OptionRow& row, std::string_view value) {
+  const std::string lower = LowerAscii(TrimAscii(value));
+  for (const std::string& built : SplitList(row.built_values)) {
+    if (built == lower) return true;
+  }
+  return false;
+}
+
+Status CheckAgainstRow(const OptionRow& row, const std::string& key, const std::string& value, Access access) {
+  const bool refused = row.support == OptionSupport::kRefusedForReading ||
+                       (row.support == OptionSupport::kRefusedForWriting && access == Access::kWrite);
+  if (!refused || IsBuiltValue(row, value)) return Status::OK();
+  const std::string_view where = row.support == OptionSupport::kRefusedForReading ? "" : " for writing";
+  const std::string built = row.built_values.empty() ? "leave it out" : "supported: " + std::string(row.built_values);
+  return Unsupported("table option '", key, "' = '", value, "' is not supported", where, " (", row.meaning, "); ", built);
+}
+
+class OptionReader {
+ public:
+  explicit OptionReader(const std::map<std::string, std::string>& options) : options_(options) {}
+
+  const std::string* Find(const std::string& key) const {
+    const auto option = options_.find(key);
+    return option == options_.end() ? nullptr : &option->second;
+  }
+
+  template <typename T, typename Parse>
+  Status Read(const std::string& key, T* out, Parse parse) const {
+    const std::string* text = Find(key);
+    if (text == nullptr) return Status::OK();
+    auto value = parse(std::string_view(*text));
+    if (!value.ok()) return WithContext("table option '" + key + "'", value.status());
+    *out = static_cast<T>(*std::move(value));
+    return Status::OK();
+  }
+
+  template <typename T>
+  Status Int(const std::string& key, T* out, int64_t least, int64_t most = kMaxInt) const {
+    return Read(key, out, [=](std::string_view text) { return ParseInt(text, least, most); });
+  }
+  template <typename T>
+  Status Bool(const std::string& key, T* out) const {
+    return Read(key, out, ParseBool);
+  }
+  Status Size(const std::string& key, int64_t* out) const {
+    HEADRACE_RETURN_NOT_OK(Read(key, out, ParseMemorySize));
+    if (Find(key) != nullptr && *out < 1) return Invalid("table option '", key, "' = '", *Find(key), "': at least 1 byte");
+    return Status::OK();
+  }
+  Status Duration(const std::string& key, int64_t* out) const { return Read(key, out, ParseDurationMs); }
+  Status Text(const std::string& key, std::string* out) const {
+    return Read(key, out, [](std::string_view text) { return Result<std::string>(std::string(text)); });
+  }
+  Status Lower(const std::string& key, std::string* out) const {
+    return Read(key, out, [](std::string_view text) { return Result<std::string>(LowerAscii(TrimAscii(text))); });
+  }
+
+ private:
+  const std::map<std::string, std::string>& options_;
+};
+
+// A name that becomes part of a path.
+Status CheckPathPart(const OptionReader& options, const std::string& key, bool folders) {
+  const std::string* text = options.Find(key);
+  if (text == nullptr) return Status::OK();
+  const bool leads_out = text->starts_with('/') || *text == ".." || text->starts_with("../") ||
+                         text->find("/../") != std::string::npos || text->ends_with("/..") ||
+                         text->find('\0') != std::string::npos;
+  if (leads_out || (!folders && text->find('/') != std::string::npos)) {
+    return Invalid("table option '", key, "' = '", *text, "': must stay inside the table's folder");
+  }
+  return Status::OK();
+}
+
+Status ReadLayout(const OptionReader& options, TableOptions* out) {
+  HEADRACE_RETURN_NOT_OK(options.Int("bucket", &out->bucket, std::numeric_limits<int32_t>::min()));
+  const std::string* function = options.Find("bucket-function.type");
+  if (function != nullptr && LowerAscii(TrimAscii(*function)) == "mod") out->bucket_function = BucketFunction::kMod;
+  HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "data-file.prefix", false));
+  HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "changelog-file.prefix", false));
+  HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "data-file.path-directory", true));
+  HEADRACE_RETURN_NOT_OK(options.Text("data-file.prefix", &out->data_file_prefix));
+  HEADRACE_RETURN_NOT_OK(options.Text("changelog-file.prefix", &out->changelog_file_prefix));
+  HEADRACE_RETURN_NOT_OK(options.Text("data-file.path-directory", &out->data_file_path_directory));
+  while (out->data_file_path_directory.ends_with('/')) out->data_file_path_directory.pop_back();
+  HEADRACE_RETURN_NOT_OK(options.Text("partition.default-name", &out->partition_default_name));
+  if (TrimAscii(out->partition_default_name).empty()) {
+    return Invalid("table option 'partition.default-name' = '", out->partition_default_name, "': must not be blank");
+  }
+  return options.Bool("partition.legacy-name", &out->partition_legacy_name);
+}
+
+Status ReadMerging(const OptionReader& options, TableOptions* out) {
+  const std::string* fields = options.Find("sequence.field");
+  if (fields != nullptr) out->sequence_fields = SplitList(*fields);
+  const std::string* order = options.Find("sequence.field.sort-order");
+  if (order != nullptr) out->sequence_descending = LowerAscii(TrimAscii(*order)) == "descending";
+  HEADRACE_RETURN_NOT_OK(options.Bool("ignore-delete", &out->ignore_delete));
+  HEADRACE_RETURN_NOT_OK(options.Bool("write-only", &out->write_only));
+  HEADRACE_RETURN_NOT_OK(options.Bool("data-file.thin-mode", &out->thin_mode));
+  return options.Read("changelog-producer", &out->changelog_producer, [](std::string_view text) -> Result<ChangelogProducer> {
+    const std::string name = LowerAscii(TrimAscii(text));
+    if (name == "none") return ChangelogProducer::kNone;
+    if (name == "input") return ChangelogProducer::kInput;
+    if (name == "lookup") return ChangelogProducer::kLookup;
+    if (name == "full-compaction") return ChangelogProducer::kFullCompaction;
+    return Invalid("'", text, "'; allowed are none, input, lookup, full-compaction");
+  });
+}
+
+Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions* out) {
+  HEADRACE_RETURN_NOT_OK(options.Lower("file.compression", &out->file_compression));
+  HEADRACE_RETURN_NOT_OK(options.Int("file.compression.zstd-level", &out->zstd_level, -7, 22));
+  HEADRACE_RETURN_NOT_OK(options.Lower("changelog-file.compression", &out->changelog_compression));
+  out->target_file_bytes = (has_primary_key ? 128LL : 256LL) << 20;
+  HEADRACE_RETURN_NOT_OK(options.Size("target-file-size", &out->target_file_bytes));
+  HEADRACE_RETURN_NOT_OK(options.Size("write-buffer-size", &out->write_buffer_bytes));
+  return options.Read("parquet.enable.dictionary", &out->parquet_dictionary, [](std::string_view text) -> Result<bool> {
+    // Java declares the option as a number and uses it as a flag; both spellings are around.
+    const std::string_view flag = TrimAscii(text);
+    if (flag == "0") return false;
+    if (flag == "1") return true;
+    return ParseBool(text);
+  });
+}
+
+Status ReadCompaction(const OptionReader& options, TableOptions* out) {
+  HEADRACE_RETURN_NOT_OK(options.Int("num-sorted-run.compaction-trigger", &out->compaction_trigger, 1));
+  const int64_t trigger = out->compaction_trigger;
+  out->stop_trigger = static_cast<int32_t>(std::min(trigger + 3, kMaxInt));
+  HEADRACE_RETURN_NOT_OK(options.Int("num-sorted-run.stop-trigger", &out->stop_trigger, 1));
+  out->stop_trigger = std::max(out->stop_trigger, out->compaction_trigger);
+  out->num_levels = static_cast<int32_t>(std::min(trigger + 1, kMaxInt));
+  HEADRACE_RETURN_NOT_OK(options.Int("num-levels", &out->num_levels, 2));
+  HEADRACE_RETURN_NOT_OK(options.Int("compaction.size-ratio", &out->size_ratio_percent, 0));
+  HEADRACE_RETURN_NOT_OK(
+      options.Int("compaction.max-size-amplification-percent", &out->max_size_amplification_percent, 0));
+  HEADRACE_RETURN_NOT_OK(options.Int("compaction.min.file-num", &out->append_compaction_min_files, 2));
+  return options.Int("full-compaction.delta-commits", &out->full_compaction_delta_commits, 1);
+}
+
+Status ReadMetadata(const OptionReader& options, TableOptions* out) {
+  HEADRACE_RETURN_NOT_OK(options.Read("manifest.compression", &out->manifest_encoding.codec, AvroCodecFromOption));
+  out->manifest_encoding.zstd_level = out->zstd_level;
+  HEADRACE_RETURN_NOT_OK(options.Size("manifest.target-file-size", &out->manifest_target_bytes));
+  HEADRACE_RETURN_NOT_OK(
+      options.Size("manifest.full-compaction-threshold-size", &out->manifest_full_compaction_bytes));
+  HEADRACE_RETURN_NOT_OK(options.Int("manifest.merge-min-count", &out->manifest_merge_min_count, 1));
+  HEADRACE_RETURN_NOT_OK(options.Bool("manifest.delete-file-drop-stats", &out->manifest_drop_delete_stats));
+  HEADRACE_RETURN_NOT_OK(options.Read("metadata.stats-mode", &out->stats_mode, ParseStatsMode));
+  HEADRACE_RETURN_NOT_OK(options.Read("metadata.stats-mode.per.level", &out->level_stats_mode, ParseStatsModeByLevel));
+  HEADRACE_RETURN_NOT_OK(options.Bool("metadata.stats-dense-store", &out->stats_dense_store));
+  HEADRACE_RETURN_NOT_OK(options.Int("metadata.stats-keep-first-n-columns", &out->stats_first_columns, -1));
+  HEADRACE_RETURN_NOT_OK(options.Int("commit.max-retries", &out->commit_max_retries, 0));
+  HEADRACE_RETURN_NOT_OK(options.Duration("commit.timeout", &out->commit_timeout_ms));
+  HEADRACE_RETURN_NOT_OK(options.Duration("commit.min-retry-wait", &out->commit_min_retry_wait_ms));
+  return options.Duration("commit.max-retry-wait", &out->commit_max_retry_wait_ms);
+}
+
+Status ReadFieldModes(const std::map<std::string, std::string>& options, TableOptions* out) {
+  constexpr std::string_view kPrefix = "fields.";
+  constexpr std::string_view kSuffix = ".stats-mode";
+  for (const auto& [key, value] : options) {
+    if (!key.starts_with(kPrefix) || !key.ends_with(kSuffix) || key.size() <= kPrefix.size() + kSuffix.size()) continue;
+    auto mode = ParseStatsMode(value);
+    if (!mode.ok()) return WithContext("table option '" + key + "'", mode.status());
+    out->field_stats_mode[key.substr(kPrefix.size(), key.size() - kPrefix.size() - kSuffix.size())] = *mode;
+  }
+  return Status::OK();
+}
+
+Status CheckBuckets(const TableSchema& schema, const TableOptions& options, Access access) {
+  const bool keyed = schema.has_primary_key();
+  if (options.bucket == 0 || options.bucket < -2 || (options.bucket == -2 && !keyed)) {
+    return Invalid("table option 'bucket' = ", options.bucket, "; allowed are -1, numbers above 0, and with a primary key -2");
+  }
+  if (options.bucket == -2) {
+    return Unsupported("table option 'bucket' = -2 (rows wait in a postponed bucket until a job moves them) is not supported");
+  }
+  if (options.bucket == -1 && keyed && access == Access::kWrite) {
+    return Unsupported("table option 'bucket' = -1 of a table with a primary key (dynamic buckets) is not supported for writing; "
+                       "set a number of buckets");
+  }
+  const std::vector<std::string> bucket_keys = schema.BucketKeys();
+  if (options.bucket > 0 && bucket_keys.empty() && !(schema.version == 1 && options.bucket == 1)) {
+    return Invalid("table option 'bucket' = ", options.bucket, " of a table without primary key needs 'bucket-key'");
+  }
+  for (const std::string& name : bucket_keys) {
+    if (schema.FieldIndex(name) < 0) return Invalid("table option 'bucket-key': column '", name, "' does not exist");
+    if (schema.fields[static_cast<size_t>(schema.FieldIndex(name))].type.is_nested()) {
+      return Invalid("table option 'bucket-key': column '", name, "' has a nested type");
+    }
+  }
+  if (options.bucket_function != BucketFunction::kMod || options.bucket < 1) return Status::OK();
+  const bool one = bucket_keys.size() == 1;
+  const TypeRoot root = one ? schema.TypesOf(bucket_keys)[0].root : TypeRoot::kRow;
+  if (root == TypeRoot::kInt || root == TypeRoot::kBigInt) return Status::OK();
+  return Invalid("table option 'bucket-function.type' = 'mod' needs exactly one bucket key, of type INT or BIGINT");
+}
+
+Status CheckSequence(const TableSchema& schema, const TableOptions& options) {
+  if (options.sequence_fields.empty()) return Status::OK();
+  if (!schema.has_primary_key()) return Invalid("table option 'sequence.field' needs a primary key");
+  for (size_t i = 0; i < options.sequence_fields.size(); ++i) {
+    const std::string& name = options.sequence_fields[i];
+    const int index = schema.FieldIndex(name);
+    if (index < 0) return Invalid("table option 'sequence.field': column '", name, "' does not exist");
+    if (schema.fields[static_cast<size_t>(index)].type.is_nested()) {
+      return Unsupported("table option 'sequence.field': column '", name, "' has a nested type");
+    }
+    if (std::count(options.sequence_fields.begin(), options.sequence_fields.end(), name) > 1) {
+      return Invalid("table option 'sequence.field': column '", name, "' is named twice");
+    }
+    if (schema.options.contains("fields." + name + ".aggregate-function")) {
+      return Invalid("table option 'sequence.field': column '", name, "' has an aggregate function");
+    }
+  }
+  return Status::OK();
+}
+
+Status CheckTogether(const TableSchema& schema, const TableOptions& options, Access access) {
+  HEADRACE_RETURN_NOT_OK(CheckBuckets(schema, options, access));
+  HEADRACE_RETURN_NOT_OK(CheckSequence(schema, options));
+  if (!schema.has_primary_key() && options.changelog_producer != ChangelogProducer::kNone) {
+    return Invalid("table option 'changelog-producer' needs a primary key");
+  }
+  if (access == Access::kRead) return Status::OK();
+  if (!schema.has_primary_key() && options.bucket == -1 && options.full_compaction_delta_commits.has_value()) {
+    return Invalid("table option 'full-compaction.delta-commits' needs buckets");
+  }
+  for (const DataField& field : schema.fields) {
+    if (field.default_value.has_value()) {
+      return Unsupported("column '", field.name, "' has a default value ('", *field.default_value,
+                         "'), which is not supported for writing");
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+const OptionRow* FindOption(std::string_view key) {
+  const std::string_view current = CurrentKey(key);
+  const OptionRow* best = nullptr;
+  for (const OptionRow& row : OptionTable()) {
+    if (row.key == current) return &row;
+    if (!MatchesPattern(row.key, current)) continue;
+    if (best == nullptr || row.key.size() > best->key.size()) best = &row;
+  }
+  return best;
+}
+
+Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access, std::vector<std::string>* unknown) {
+  std::map<std::string, std::string> options;  // under today's names; one of today wins over an old one
+  for (const auto& [key, value] : schema.options) {
+    const OptionRow* row = FindOption(key);
+    if (row == nullptr) {
+      if (unknown != nullptr) unknown->push_back(key);
+      continue;
+    }
+    HEADRACE_RETURN_NOT_OK(CheckAgainstRow(*row, key, value, access));
+    const std::string current(CurrentKey(key));
+    if (current == key) {
+      options[key] = value;
+    } else {
+      options.emplace(current, value);
+    }
+  }
+  const OptionReader reader(options);
+  TableOptions result;
+  HEADRACE_RETURN_NOT_OK(ReadLayout(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadMerging(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadFiles(reader, schema.has_primary_key(), &result));
+  HEADRACE_RETURN_NOT_OK(ReadCompaction(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadMetadata(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadFieldModes(options, &result));
+  HEADRACE_RETURN_NOT_OK(CheckTogether(schema, result, access));
+  return result;
+}
+
+}  // namespace headrace
