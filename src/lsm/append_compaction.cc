@@ -18,11 +18,17 @@ constexpr size_t kFullCompactionLeastFiles = 3;
 // What opening a file costs, in bytes read: the default of `source.split.open-file-cost`.
 constexpr int64_t kOpenFileBytes = 4LL << 20;
 
-// The first stretch of enough neighbours; files that are too large together fall out at its front.
+// The first stretch of enough small neighbours; files that are too large together fall out at its front. Java takes a large
+// file between small ones too, and so writes it again and again.
 std::optional<std::vector<DataFileMeta>> PickNeighbours(const std::vector<DataFileMeta>& files, const TableOptions& options) {
   std::deque<DataFileMeta> stretch;
   int64_t bytes = 0;
   for (const DataFileMeta& file : files) {
+    if (file.size_bytes >= CompactionFileBytes(options)) {
+      stretch.clear();
+      bytes = 0;
+      continue;
+    }
     stretch.push_back(file);
     bytes += file.size_bytes;
     if (stretch.size() >= static_cast<size_t>(std::max(options.append_compaction_min_files, 1))) {
