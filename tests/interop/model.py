@@ -5,6 +5,7 @@ and input. It takes batches, one a commit; each row is a dict with an optional "
 """
 
 import dataclasses
+import json
 
 import encoding
 
@@ -82,3 +83,10 @@ class Model:
     @property
     def latest(self):
         return self.states[-1]
+
+    def by_key(self):
+        """Of a keyed table every key ever written, as a dict a piece, with its row's line now, or None when it is gone."""
+        out = []
+        for key, (_, kind, line) in self._live.items():
+            out.append((dict(zip(self.table.primary_keys, json.loads(key))), line if kind in ADDS else None))
+        return out

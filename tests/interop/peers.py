@@ -127,6 +127,16 @@ class Headrace:
         lines = _lines(self.run(*arguments))
         return lines if ordered else sorted(lines)
 
+    def get(self, path, key):
+        """The row's line, or None."""
+        pairs = [f"{name}={value if isinstance(value, str) else encoding.dump(value)}" for name, value in key.items()]
+        try:
+            return self.run("get", path, *pairs, "--format", "jsonl").removesuffix("\n")
+        except PeerError as error:
+            if "has no row" in str(error):
+                return None
+            raise
+
     def changes(self, path, to=None, **first):
         arguments = ["changes", path, "--format", "jsonl", "--from-snapshot", first.get("from", 1)]
         return _lines(self.run(*arguments, *(["--to-snapshot", to] if to is not None else [])))

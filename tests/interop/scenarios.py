@@ -92,10 +92,19 @@ def _keyed():
     yield Scenario("sequence.field", table, [("write", g.keyed_batches(table, 4, 25, keys=20)), ("compact", True),
                                              ("write", g.keyed_batches(table, 1, 25, keys=20))],
                    cannot_write={PYPAIMON: NO_DELETES})
-    fields = {"id": "BIGINT NOT NULL", "seq": "BIGINT", "seq2": "INT", **values}
-    table = Table("db.sequenced_twice", fields, ["id"], options={"bucket": "1", "sequence.field": "seq,seq2"})
+    sequenced = {"id": "BIGINT NOT NULL", "seq": "BIGINT", "seq2": "INT", **values}
+    table = Table("db.sequenced_twice", sequenced, ["id"], options={"bucket": "1", "sequence.field": "seq,seq2"})
     yield Scenario("sequence.field of two columns", table, [("write", g.keyed_batches(table, 4, 25, keys=20))],
                    cannot_write={PYPAIMON: NO_DELETES})
+    table = Table("db.rolled", fields | {"pad": "STRING"}, ["id"], options={"bucket": "1", "target-file-size": "16 kb"})
+    batches = [[{**row, "pad": f"{row['id'] * 2654435761 % 2**61:020d}" * 3} for row in batch]
+               for batch in g.keyed_batches(table, 2, 1500, keys=4000)]
+    yield Scenario("target-file-size: levels of many files", table, [("write", batches), ("compact", True)],
+                   cannot_write={PYPAIMON: NO_COMPACTION})
+    table = Table("db.flushed", fields | {"pad": "STRING"}, ["id"], options={"bucket": "1", "write-buffer-size": "640 kb"})
+    batches = [[{**row, "pad": f"{row['id'] * 2654435761 % 2**61:020d}" * 20} for row in batch]
+               for batch in g.keyed_batches(table, 2, 2500, keys=4000)]
+    yield Scenario("write-buffer-size: many files in one commit", table, [("write", batches)], cannot_write={PYPAIMON: NO_DELETES})
     for codec in ("uncompressed", "snappy", "lz4", "gzip", "zstd"):
         table = Table(f"db.codec_{codec}", {"id": "BIGINT NOT NULL", **values}, ["id"], options={"bucket": "1", "file.compression": codec})
         yield Scenario(f"file.compression={codec}", table, [("write", g.keyed_batches(table, 2, 20, deletes=False, kinds=False))],
