@@ -80,6 +80,9 @@ class LineDecoder {
   virtual ~LineDecoder() = default;
   // `line` without its line end; `key_line` the message key's line, or nothing. `current` may be null: see kNeedsRows.
   virtual LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) = 0;
+  // Of forms whose inputs begin with a header: it is read by ReadHeader, also when an input is continued in its middle.
+  virtual bool wants_header() const { return false; }
+  virtual LineOutcome ReadHeader(std::string_view) { return {}; }
   // The source table that the events are of, once one was seen: "public.customers".
   virtual std::string source_table() const { return {}; }
 };

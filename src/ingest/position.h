@@ -54,7 +54,8 @@ struct FoundPosition {
 };
 
 // The job's newest position: in the newest snapshot that has one, else among the retained changelogs, else among the tags. Nothing when
-// there is none. kSnapshotExpired when there is none and the table's first snapshots are gone: it may have been in them.
+// there is none. kSnapshotExpired when there is none, the table's first snapshots are gone, and no snapshot is left that Headrace made
+// (those hold the positions of all jobs): it may have been in one of them.
 Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std::string& job);
 
 // A legal job name: 1–100 of letters, digits, '-', '_' and '.'.

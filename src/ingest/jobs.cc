@@ -1,0 +1,48 @@
+#include "ingest/jobs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/uuid.h"
+#include "commit/commit.h"
+#include "ingest/snapshot_search.h"
+
+namespace headrace::ingest {
+
+Result<std::vector<JobInfo>> ListJobs(const Table& table) {
+  std::vector<JobInfo> jobs;
+  std::set<std::string> seen;  // dropped ones too: what older snapshots say of them counts no more
+  const auto look = [&](const Snapshot& snapshot, std::string_view origin) -> Result<bool> {
+    for (auto property = snapshot.properties.lower_bound(std::string(kPositionPrefix));
+         property != snapshot.properties.end() && property->first.starts_with(kPositionPrefix); ++property) {
+      const std::string job = property->first.substr(kPositionPrefix.size());
+      if (!seen.insert(job).second || property->second == kDroppedPosition) continue;
+      HEADRACE_ASSIGN_OR_RETURN(Position position, ParsePosition(property->second, std::string(origin) + ", property " + property->first));
+      jobs.push_back({job, std::move(position), snapshot.id});
+    }
+    return false;
+  };
+  HEADRACE_RETURN_NOT_OK(SearchSnapshots(table, look));
+  std::sort(jobs.begin(), jobs.end(), [](const JobInfo& a, const JobInfo& b) { return a.job < b.job; });
+  return jobs;
+}
+
+Status DropJob(const Table& table, const std::string& job) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<JobInfo> jobs, ListJobs(table));
+  const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const JobInfo& one) { return one.job == job; });
+  if (found == jobs.end()) {
+    std::string known;
+    for (const JobInfo& one : jobs) known += (known.empty() ? "" : ", ") + one.job;
+    return NotFound("dropping the job '", job, "' of table ", table.name, ": there is none of that name; there are: ",
+                    known.empty() ? "none" : known);
+  }
+  PreparedCommit mark;
+  mark.user = "headrace-jobs-" + NewUuid();
+  mark.identifier = kBatchCommitIdentifier;
+  mark.properties.emplace(std::string(kPositionPrefix) + job, std::string(kDroppedPosition));
+  mark.commit_when_empty = true;
+  HEADRACE_RETURN_NOT_OK(Commit(table, mark).status());
+  return ReleaseSnapshot(table, job);
+}
+
+}  // namespace headrace::ingest

@@ -1,0 +1,128 @@
+#include "ingest/position.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/json.h"
+#include "catalog/snapshots.h"
+#include "commit/commit.h"
+#include "ingest/snapshot_search.h"
+
+namespace headrace::ingest {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+void WriteInput(const InputPosition& input, JsonWriter* out) {
+  out->BeginObject();
+  out->Field("path", input.path).Field("bytes", input.bytes).Field("lines", input.lines).Field("hash", input.hash);
+  out->Key("ended").Bool(input.ended).Key("openEnd").Bool(input.open_end);
+  out->EndObject();
+}
+
+Result<InputPosition> ReadInput(const nlohmann::json& json, std::string_view origin) {
+  InputPosition input;
+  HEADRACE_ASSIGN_OR_RETURN(input.path, GetString(json, "path", origin));
+  HEADRACE_ASSIGN_OR_RETURN(input.bytes, GetInt64(json, "bytes", origin));
+  HEADRACE_ASSIGN_OR_RETURN(input.lines, GetInt64(json, "lines", origin));
+  HEADRACE_ASSIGN_OR_RETURN(input.hash, GetString(json, "hash", origin));
+  HEADRACE_ASSIGN_OR_RETURN(input.ended, GetBool(json, "ended", origin));
+  HEADRACE_ASSIGN_OR_RETURN(input.open_end, GetBool(json, "openEnd", origin));
+  if (input.bytes < 0 || input.lines < 0) return Corruption(origin, ": a position before the start of ", input.path);
+  return input;
+}
+
+}  // namespace
+
+std::string SerializePosition(const Position& position) {
+  JsonWriter out(JsonLayout::kFlat);
+  out.BeginObject();
+  out.Field("version", kVersion).Key("finished").Bool(position.finished).Field("format", position.format);
+  out.Field("sourceTable", position.source_table).Field("identifier", position.identifier);
+  out.Field("lines", position.lines).Field("applied", position.applied).Field("ignored", position.ignored);
+  out.Field("deadLetters", position.dead_letters).Field("rows", position.rows);
+  out.Field("deadLetterFile", position.dead_letter_file).Field("deadLetterBytes", position.dead_letter_bytes);
+  out.Key("inputs").BeginArray();
+  for (const InputPosition& input : position.inputs) WriteInput(input, &out);
+  out.EndArray().EndObject();
+  return std::move(out).Finish();
+}
+
+Result<Position> ParsePosition(std::string_view text, std::string_view origin) {
+  HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text, origin));
+  HEADRACE_ASSIGN_OR_RETURN(const int64_t version, GetInt64(json, "version", origin));
+  if (version != kVersion) {
+    return Unsupported(origin, ": the job's position is of version ", version, ", read here is version ", kVersion,
+                       "; use the Headrace that wrote it");
+  }
+  Position position;
+  HEADRACE_ASSIGN_OR_RETURN(position.finished, GetBool(json, "finished", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.format, GetString(json, "format", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.source_table, GetString(json, "sourceTable", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.identifier, GetInt64(json, "identifier", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.lines, GetInt64(json, "lines", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.applied, GetInt64(json, "applied", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.ignored, GetInt64(json, "ignored", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.dead_letters, GetInt64(json, "deadLetters", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.rows, GetInt64(json, "rows", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.dead_letter_file, GetString(json, "deadLetterFile", origin));
+  HEADRACE_ASSIGN_OR_RETURN(position.dead_letter_bytes, GetInt64(json, "deadLetterBytes", origin));
+  HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json* inputs, GetArray(json, "inputs", origin));
+  for (const nlohmann::json& input : *inputs) {
+    HEADRACE_ASSIGN_OR_RETURN(InputPosition one, ReadInput(input, origin));
+    position.inputs.push_back(std::move(one));
+  }
+  return position;
+}
+
+Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std::string& job) {
+  const std::string key = std::string(kPositionPrefix) + job;
+  std::optional<FoundPosition> found;
+  bool dropped = false;
+  bool ours = false;  // a snapshot that holds the positions of all jobs
+  const auto look = [&](const Snapshot& snapshot, std::string_view origin) -> Result<bool> {
+    ours = ours || snapshot.properties.contains(std::string(kWriterProperty));
+    const auto property = snapshot.properties.find(key);
+    if (property == snapshot.properties.end()) return false;
+    dropped = property->second == kDroppedPosition;
+    if (dropped) return true;
+    HEADRACE_ASSIGN_OR_RETURN(Position position, ParsePosition(property->second, std::string(origin) + ", property " + key));
+    found = FoundPosition{std::move(position), snapshot.id};
+    return true;
+  };
+  HEADRACE_RETURN_NOT_OK(SearchSnapshots(table, look));
+  if (found || dropped || ours) return found;
+
+  HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotId> earliest, FindEarliestSnapshotId(table));
+  if (earliest && earliest->value > 1) {
+    return SnapshotExpired("table ", table.name, " has no position of the job '", job, "', but its snapshots before ", earliest->value,
+                           " are expired and may have held it. If the job is new, or is to begin at its first record, say --again");
+  }
+  return std::nullopt;
+}
+
+Status CheckJobName(std::string_view job) {
+  const bool legal = !job.empty() && job.size() <= 100 && job.front() != '.' && std::all_of(job.begin(), job.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+  if (legal) return Status::OK();
+  return Invalid("'", job, "' is not a job name: 1 to 100 letters, digits, '-', '_' and '.', not beginning with '.'");
+}
+
+std::string CommitUserOf(std::string_view job) { return "headrace-" + std::string(job); }
+
+namespace {
+std::string ConsumerPath(const Table& table, std::string_view job) {
+  return table.path + "/consumer/consumer-headrace-" + std::string(job);
+}
+}  // namespace
+
+Status KeepSnapshot(const Table& table, std::string_view job, SnapshotId snapshot) {
+  JsonWriter out;
+  out.BeginObject().Field("nextSnapshot", snapshot.value).EndObject();
+  return table.store->Replace(ConsumerPath(table, job), std::move(out).Finish());
+}
+
+Status ReleaseSnapshot(const Table& table, std::string_view job) { return table.store->Delete(ConsumerPath(table, job)); }
+
+}  // namespace headrace::ingest
