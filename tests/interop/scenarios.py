@@ -97,18 +97,25 @@ def _keyed():
     yield Scenario("sequence.field of two columns", table, [("write", g.keyed_batches(table, 4, 25, keys=20))],
                    cannot_write={PYPAIMON: NO_DELETES})
     table = Table("db.rolled", fields | {"pad": "STRING"}, ["id"], options={"bucket": "1", "target-file-size": "16 kb"})
-    batches = [[{**row, "pad": f"{row['id'] * 2654435761 % 2**61:020d}" * 3} for row in batch]
-               for batch in g.keyed_batches(table, 2, 1500, keys=4000)]
-    yield Scenario("target-file-size: levels of many files", table, [("write", batches), ("compact", True)],
+    yield Scenario("target-file-size: levels of many files", table, [("write", _many_rows(g, table, 3)), ("compact", True)],
                    cannot_write={PYPAIMON: NO_COMPACTION})
-    table = Table("db.flushed", fields | {"pad": "STRING"}, ["id"], options={"bucket": "1", "write-buffer-size": "640 kb"})
-    batches = [[{**row, "pad": f"{row['id'] * 2654435761 % 2**61:020d}" * 20} for row in batch]
-               for batch in g.keyed_batches(table, 2, 2500, keys=4000)]
-    yield Scenario("write-buffer-size: many files in one commit", table, [("write", batches)], cannot_write={PYPAIMON: NO_DELETES})
+    table = Table("db.flushed", fields | {"pad": "STRING"}, ["id"],
+                  options={"bucket": "1", "write-buffer-size": "640 kb", "write-buffer-spillable": "false"})
+    yield Scenario("write-buffer-size: many files in one commit", table, [("write", _many_rows(g, table, 20))],
+                   cannot_write={PYPAIMON: NO_DELETES})
     for codec in ("uncompressed", "snappy", "lz4", "gzip", "zstd"):
         table = Table(f"db.codec_{codec}", {"id": "BIGINT NOT NULL", **values}, ["id"], options={"bucket": "1", "file.compression": codec})
         yield Scenario(f"file.compression={codec}", table, [("write", g.keyed_batches(table, 2, 20, deletes=False, kinds=False))],
                        cannot_write={PYPAIMON: NO_UNCOMPRESSED} if codec == "uncompressed" else {})
+
+
+def _many_rows(g, table, width):
+    """Two commits of 2500 rows with numbered keys: 1500 of the first come again in the second, one in ten as a delete."""
+    batches = []
+    for first in (0, 1000):
+        batch = [{"_rowkind": "-D" if first and n % 10 == 0 else "+I", **g.row(table), "id": n} for n in range(first, first + 2500)]
+        batches.append([{**row, "pad": f"{row['id'] * 2654435761 % 2**61:020d}" * width} for row in batch])
+    return batches
 
 
 def _append():
