@@ -37,11 +37,11 @@ Result<std::string> Deflate(std::string_view plain) {
   return packed;
 }
 
-// Makes room for more output: doubles, but not beyond the limit.
+// Makes room for more output: doubles, up to one byte beyond the limit, so that a block of just the limit can end.
 bool Grow(std::string* plain, size_t used) {
-  if (plain->size() > used) return true;
-  if (plain->size() >= kMaxAvroBlockBytes) return false;
-  plain->resize(std::min(kMaxAvroBlockBytes, std::max<size_t>(plain->size() * 2, 1U << 16)));
+  constexpr size_t kMost = kMaxAvroBlockBytes + 1;
+  if (used >= kMost) return false;
+  if (plain->size() == used) plain->resize(std::min(kMost, std::max<size_t>(plain->size() * 2, 1U << 16)));
   return true;
 }
 
@@ -60,6 +60,7 @@ Status Inflate(std::string_view packed, std::string* plain) {
     outcome = inflate(&stream, Z_NO_FLUSH);
   }
   if (outcome != Z_STREAM_END) return Corruption("a deflate block of ", packed.size(), " bytes is damaged or cut off");
+  if (stream.total_out > kMaxAvroBlockBytes) return TooLarge();
   plain->resize(stream.total_out);
   return Status::OK();
 }
@@ -115,6 +116,7 @@ Status UnpackZstd(std::string_view packed, std::string* plain) {
     if (in.pos == in.size && used < plain->size()) break;
   }
   if (hint != 0 && !packed.empty()) return Corruption("a zstd block of ", packed.size(), " bytes is cut off");
+  if (used > kMaxAvroBlockBytes) return TooLarge();
   plain->resize(used);
   return Status::OK();
 }

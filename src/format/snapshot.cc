@@ -142,6 +142,10 @@ Result<std::optional<TagRetention>> ParseRetention(const nlohmann::json& json, s
       unit /= 10;
     }
   }
+  const size_t after = text.find_first_not_of("-.0123456789", at);
+  if (after != std::string_view::npos && (text[after] == 'e' || text[after] == 'E')) {
+    return Corruption(origin, ": tagTimeRetained is written with an exponent");
+  }
   return retention;
 }
 
