@@ -303,6 +303,7 @@ Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::st
   }
   std::shared_ptr<const TableSchema> written = options.table_schema;
   if (written->id != file.schema_id) {
+    if (!options.schema_by_id) return Invalid("reading ", path, ": no way to find schema ", file.schema_id, " was given");
     auto found = options.schema_by_id(file.schema_id);
     if (!found.ok()) return WithContext("reading " + path, found.status());
     written = std::move(found).ValueUnsafe();

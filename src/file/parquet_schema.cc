@@ -4,6 +4,7 @@
 #include <string>
 
 #include <arrow/type.h>
+#include <parquet/schema.h>
 #include <parquet/types.h>
 
 namespace headrace {

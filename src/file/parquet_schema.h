@@ -8,10 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include <parquet/schema.h>
-
 #include "base/error.h"
 #include "format/data_type.h"
+
+namespace parquet::schema {
+class GroupNode;
+}
 
 namespace headrace {
 
