@@ -113,7 +113,8 @@ Status UnpackZstd(std::string_view packed, std::string* plain) {
     hint = ZSTD_decompressStream(context.get(), &out, &in);
     used += out.pos;
     if (ZSTD_isError(hint)) return Corruption("a zstd block: ", ZSTD_getErrorName(hint));
-    if (in.pos == in.size && used < plain->size()) break;
+    // Nothing is held back once a frame has ended (hint 0) or there was room left.
+    if (in.pos == in.size && (hint == 0 || used < plain->size())) break;
   }
   if (hint != 0 && !packed.empty()) return Corruption("a zstd block of ", packed.size(), " bytes is cut off");
   if (used > kMaxAvroBlockBytes) return TooLarge();

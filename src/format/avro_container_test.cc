@@ -111,6 +111,17 @@ TEST(AvroCodec, AnExpandingBlockStopsAtTheLimit) {
   EXPECT_THAT(DecompressAvroBlock(AvroCodec::kSnappy, claim + std::string(10, 'a'), &plain).message(), HasSubstr("claims"));
 }
 
+TEST(AvroCodec, BlocksThatJustFillTheBufferComeBack) {
+  std::string plain;
+  for (const AvroCodec codec : kCodecs) {
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537}, size_t{131072}}) {
+      const std::string text(size, 'x');
+      ASSERT_TRUE(DecompressAvroBlock(codec, CompressAvroBlock(codec, 1, text).ValueOrDie(), &plain).ok()) << size;
+      EXPECT_EQ(plain, text);
+    }
+  }
+}
+
 TEST(AvroCursor, LongsGoThereAndBackAndOverlongOnesAreRefused) {
   for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{63}, int64_t{64}, int64_t{-65}, INT64_MAX, INT64_MIN}) {
     std::string bytes;

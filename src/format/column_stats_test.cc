@@ -30,6 +30,7 @@ TEST(TruncateMax, RaisesTheLastCodePointAndCarries) {
   EXPECT_THAT(TruncateMax("a\xF4\x8F\xBF\xBF" "x", 2, true), Optional(std::string("b")));     // U+10FFFF carries
   EXPECT_THAT(TruncateMax("\xED\x9F\xBF" "x", 1, true), Optional(std::string("\xEE\x80\x80")));  // over the surrogates
   EXPECT_EQ(TruncateMax("\xF4\x8F\xBF\xBF" "x", 1, true), std::nullopt);
+  EXPECT_EQ(TruncateMax("a" + std::string(40, '\x80') + "b", 41, true), std::nullopt) << "no text, no bound";
   EXPECT_THAT(TruncateMax("\xFF\x01\xFF\xFF\x05", 4, false), Optional(std::string("\xFF\x02")));
   EXPECT_EQ(TruncateMax("\xFF\xFF\xFF", 2, false), std::nullopt);
 }

@@ -117,7 +117,7 @@ Result<arrow::Decimal128> ParseDecimal(std::string_view text, int32_t precision,
     rest.remove_prefix(1);
     if (!rest.empty() && rest.front() == '+') rest.remove_prefix(1);
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), exponent);
-    if (error != std::errc() || std::abs(exponent) > 1000000) return NotADecimal(text, precision, scale, "bad exponent");
+    if (error != std::errc() || exponent > 1000000 || exponent < -1000000) return NotADecimal(text, precision, scale, "bad exponent");
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
   }
   if (!any || !rest.empty()) return NotADecimal(text, precision, scale, "not a number");

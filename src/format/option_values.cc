@@ -80,8 +80,8 @@ Result<int64_t> ParseIsoDurationMs(std::string_view original) {
     if (letter == 'm' && in_time) factor = 60000;
     if (letter == 's' && in_time) factor = 1000;
     int64_t millis = 0;
-    if (factor == 0 || (nanos != 0 && letter != 's') || __builtin_mul_overflow(number, factor, &millis) ||
-        __builtin_add_overflow(total, millis + nanos / 1000000, &total)) {
+    if (factor == 0 || number < 0 || (nanos != 0 && letter != 's') || __builtin_mul_overflow(number, factor, &millis) ||
+        __builtin_add_overflow(total, millis, &total) || __builtin_add_overflow(total, nanos / 1000000, &total)) {
       return Invalid("'", original, "' is not a duration");
     }
     any = true;

@@ -93,8 +93,8 @@ Result<std::optional<Timestamp>> ParseCreateTime(const nlohmann::json& json, std
   if (parts->size() < 3 || parts->size() > numbers.size()) {
     return Corruption(origin, ": tagCreateTime has ", parts->size(), " parts, expected 3 to 7");
   }
-  static constexpr std::array<int64_t, 7> kLeast = {-999999999, 1, 1, 0, 0, 0, 0};
-  static constexpr std::array<int64_t, 7> kMost = {999999999, 12, 31, 23, 59, 59, 999999999};
+  static constexpr std::array<int64_t, 7> kLeast = {-200000000, 1, 1, 0, 0, 0, 0};
+  static constexpr std::array<int64_t, 7> kMost = {200000000, 12, 31, 23, 59, 59, 999999999};
   for (size_t i = 0; i < parts->size(); ++i) {
     const nlohmann::json& part = (*parts)[i];
     if (!part.is_number_integer()) return Corruption(origin, ": part ", i, " of tagCreateTime is not an integer");

@@ -198,7 +198,7 @@ TEST(ParseDurationMs, TakesTheUnitsOfPaimonAndIso8601) {
                                                                {"pt0.25s", 250}, {"5 seconds", 5000}}) {
     EXPECT_EQ(*ParseDurationMs(text), ms) << text;
   }
-  for (const char* text : {"", "h", "-1 s", "1 fortnight", "P", "PT", "PT5X", "P1H", "PT1.5M", "999999999999999 d"}) {
+  for (const char* text : {"", "h", "-1 s", "1 fortnight", "P", "PT", "PT5X", "P1H", "PT1.5M", "PT-5S", "999999999999999 d"}) {
     EXPECT_FALSE(ParseDurationMs(text).ok()) << text;
   }
 }

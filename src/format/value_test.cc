@@ -85,7 +85,7 @@ TEST(ValueText, RefusesWhatTheTypeCannotHold) {
       {"DECIMAL(5, 2)", "."},  {"DECIMAL(5, 2)", "1e99999999999"}, {"BYTES", "0"},       {"BYTES", "zz"},
       {"DATE", "2023-02-29"},  {"DATE", "2024-13-01"},  {"DATE", "24"},      {"TIME(3)", "24:00:00"},
       {"TIME(3)", "1:00"},     {"TIMESTAMP(3)", "2024-01-01T00:00:00.0001"}, {"TIMESTAMP(3)", "2024-01-01T00:00:00Z"},
-      {"DATE", "999999999-01-01"}, {"ARRAY<INT>", "[]"}};
+      {"DATE", "999999999-01-01"}, {"TIMESTAMP(3)", "999999999-01-01T00:00:00"}, {"DECIMAL(5, 2)", "1e-9223372036854775808"}, {"ARRAY<INT>", "[]"}};
   for (const auto& [type, text] : cases) EXPECT_FALSE(ValueFromText(text, Type(type)).ok()) << type << " '" << text << "'";
 }
 

@@ -148,7 +148,10 @@ Result<Value> ParseTimestamp(std::string_view text, const DataType& type) {
   if (!days || !nanos) return Bad(text, type, "not a timestamp like 2024-02-29T23:59:59.999");
   if (*nanos % NanosUnit(type.precision) != 0) return Bad(text, type, "finer than the type's precision");
   Timestamp timestamp;
-  timestamp.millis = *days * kMillisPerDay + *nanos / 1000000;
+  if (__builtin_mul_overflow(*days, kMillisPerDay, &timestamp.millis) ||
+      __builtin_add_overflow(timestamp.millis, *nanos / 1000000, &timestamp.millis)) {
+    return Bad(text, type, "out of range");
+  }
   timestamp.nanos_of_milli = static_cast<int32_t>(*nanos % 1000000);
   return Value(timestamp);
 }
