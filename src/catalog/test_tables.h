@@ -26,11 +26,11 @@ struct TestTable {
   Table table;
 };
 
-// "w/db.db/t" in `store` (a new memory store by default), columns and keys as in ParseColumns.
+// <warehouse>/db.db/t in `store` (a new memory store by default), columns and keys as in ParseColumns.
 inline TestTable MakeTestTable(const std::string& columns, std::vector<std::string> primary_keys,
                                std::map<std::string, std::string> options,
                                std::vector<std::string> partition_keys = {},
-                               std::shared_ptr<Store> store = nullptr) {
+                               std::shared_ptr<Store> store = nullptr, const std::string& warehouse = "/w") {
   TestTable made;
   made.store = store == nullptr ? std::make_shared<MemoryStore>() : std::move(store);
   made.clock = std::make_shared<ManualClock>(1'700'000'000'000);
@@ -39,7 +39,7 @@ inline TestTable MakeTestTable(const std::string& columns, std::vector<std::stri
   table.primary_keys = std::move(primary_keys);
   table.partition_keys = std::move(partition_keys);
   table.options = std::move(options);
-  made.table = Must(Catalog(made.store, made.clock, "/w").CreateTable({"db", "t"}, std::move(table)));
+  made.table = Must(Catalog(made.store, made.clock, warehouse).CreateTable({"db", "t"}, std::move(table)));
   return made;
 }
 

@@ -2,8 +2,9 @@
 //
 // Exactly one writer wins an id; a loser reads the newer snapshots, checks conflicts again and retries with the same data files.
 // A file conflict is final (kCommitConflict): the caller plans anew. When the outcome of publishing is unknown, nothing is
-// cleaned and the next attempt recognises its own snapshot by (user, identifier, kind, uuid). Never looks inside a data file.
-// A Committer may be used by one thread at a time. Source: FileStoreCommitImpl, ConflictDetection, ManifestFileMerger.
+// cleaned and the next attempt recognises its own snapshot by (user, identifier, kind). Before a commit is acknowledged its snapshot
+// is read again: another engine's rename may have replaced it, and then the commit is made anew. Never looks inside a data file.
+// Functions of the store, thread-safe. Source: FileStoreCommitImpl, ConflictDetection, ManifestFileMerger.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -27,7 +29,8 @@ struct BucketChange {
   FileChange change;
 };
 
-constexpr int64_t kBatchCommitIdentifier = 9223372036854775807;  // a batch job commits once under a user of its own
+constexpr int64_t kBatchCommitIdentifier =
+    9223372036854775807;  // a batch job commits once under a user of its own
 
 struct PreparedCommit {
   std::string user;
@@ -38,23 +41,36 @@ struct PreparedCommit {
   std::map<std::string, std::string> properties;
   std::vector<std::string> dropped_properties;  // no longer carried forward
   bool commit_when_empty = false;               // a position moved without rows
+  // The newest snapshot whose files all of the changes took into account; 0 for a table without one. Only later snapshots are searched
+  // for this commit itself and for files that share sequence numbers with it. Nothing: everything is searched.
+  std::optional<SnapshotId> base_snapshot;
 };
 
 // Called when new level-0 files of ours share sequence numbers with files that another writer committed meanwhile to the same
-// bucket: gives the same changes with later numbers (and new files), or an error. The old files become unreferenced.
-using Resequence =
-    std::function<Result<std::vector<BucketChange>>(std::vector<BucketChange> changes, const std::vector<ManifestEntry>& live)>;
+// bucket: gives the same changes with later numbers (and new files), or an error. `live` are the live files of those buckets.
+// May be called again when the race is lost again. The old files become unreferenced.
+using Resequence = std::function<Result<std::vector<BucketChange>>(std::vector<BucketChange> changes,
+                                                                   const std::vector<ManifestEntry>& live)>;
 
 struct CommitHooks {
-  Resequence resequence;
+  Resequence resequence;  // null: sharing sequence numbers is kCommitConflict
 };
 
-// The snapshots made, oldest first (APPEND, then COMPACT); empty when there was nothing to commit. Properties with the prefix
-// kCarriedPrefix are carried from the previous snapshot into each new one.
+// Properties with this prefix are carried from the newest snapshot that Headrace made into each new one.
 inline constexpr std::string_view kCarriedPrefix = "headrace.";
-Result<std::vector<Snapshot>> Commit(const Table& table, const PreparedCommit& prepared, const CommitHooks& hooks = {});
+// Says which build made a snapshot, and so that it holds all carried properties.
+inline constexpr std::string_view kWriterProperty = "headrace.writer";
 
-// The newest snapshot of this user whose identifier is at least `identifier`: the commit happened already.
-Result<std::optional<Snapshot>> FindCommitted(const Table& table, const std::string& user, int64_t identifier);
+// The snapshots made, oldest first (APPEND or OVERWRITE, then COMPACT); empty when there was nothing to commit. Calling it again with the
+// same commit is safe. After an error the first snapshot may have been made and the second not: commit again, or the compact part alone.
+Result<std::vector<Snapshot>> Commit(const Table& table, const PreparedCommit& prepared,
+                                     const CommitHooks& hooks = {});
+
+// The newest snapshot of this user, when its identifier is at least `identifier`: the commit happened already.
+Result<std::optional<Snapshot>> FindCommitted(const Table& table, const std::string& user,
+                                              int64_t identifier);
+
+// The carried properties as a commit made now would find them, the writer's mark included.
+Result<std::map<std::string, std::string>> CarriedProperties(const Table& table);
 
 }  // namespace headrace

@@ -1,0 +1,190 @@
+#include "commit/attempt.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/uuid.h"
+#include "catalog/numbered_files.h"
+#include "catalog/schema_log.h"
+#include "catalog/snapshots.h"
+#include "commit/conflict.h"
+#include "commit/manifest_merge.h"
+#include "commit/manifest_writer.h"
+
+namespace headrace {
+namespace {
+
+Result<SchemaId> LatestSchemaId(const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto id, FindLatestSchemaId(table.store.get(), table.path));
+  if (!id.has_value())
+    return NotFound("committing to table ", table.name, ": it has been dropped, no schema in ", table.path);
+  return *id;
+}
+
+Status CheckAgainstTable(const Table& table, const CommitPart& part, const std::optional<Snapshot>& latest) {
+  HEADRACE_RETURN_NOT_OK(CheckDelta(table, part.delta, part.kind));
+  if (part.kind == CommitKind::kAppend || part.delta.empty()) return Status::OK();
+  std::vector<ManifestEntry> live;
+  if (latest.has_value()) {
+    HEADRACE_ASSIGN_OR_RETURN(live,
+                              LiveFiles(table, *latest, {.partitions = part.Partitions(), .bucket = {}}));
+  }
+  return CheckConflicts(table, live, part.delta, part.kind);
+}
+
+int64_t RowsOf(const std::vector<ManifestEntry>& entries) {
+  int64_t rows = 0;
+  for (const ManifestEntry& entry : entries)
+    rows += entry.kind == EntryKind::kAdd ? entry.file.row_count : -entry.file.row_count;
+  return rows;
+}
+
+Result<int64_t> TotalRows(const Table& table, const Snapshot& snapshot) {
+  if (snapshot.total_record_count.has_value()) return *snapshot.total_record_count;
+  // Very old snapshots do not tell.
+  HEADRACE_ASSIGN_OR_RETURN(const auto live, LiveFiles(table, snapshot));
+  return RowsOf(live);
+}
+
+// Statistics are of one schema: with a newer one they no longer describe the table.
+Result<std::optional<std::string>> KeptStatistics(const Table& table, const Snapshot& latest,
+                                                  SchemaId schema_id) {
+  if (!latest.statistics.has_value()) return std::nullopt;
+  const std::string path = table.path + "/statistics/" + *latest.statistics;
+  const Result<std::string> bytes = table.store->ReadAll(path);
+  if (IsKind(bytes.status(), ErrorKind::kNotFound)) return std::nullopt;
+  HEADRACE_RETURN_NOT_OK(bytes.status());
+  HEADRACE_ASSIGN_OR_RETURN(const auto json, ParseJson(*bytes, path));
+  HEADRACE_ASSIGN_OR_RETURN(const auto of_schema, FindInt64(json, "schemaId", path));
+  if (of_schema != schema_id.value) return std::nullopt;
+  return latest.statistics;
+}
+
+Result<std::optional<std::string>> WriteIndex(const Table& table, const CommitPart& part,
+                                              const std::optional<Snapshot>& latest, ManifestWriter* writer) {
+  const std::optional<std::string> current = latest.has_value() ? latest->index_manifest : std::nullopt;
+  // Carried by name: without it all deletion vectors would vanish.
+  if (!part.touches_index()) return current;
+  std::vector<IndexManifestEntry> entries;
+  if (current.has_value()) {
+    HEADRACE_ASSIGN_OR_RETURN(entries, ReadIndexManifest(table, *current));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(entries, CombineIndex(table, std::move(entries), part.index_changes));
+  if (entries.empty()) return std::nullopt;
+  HEADRACE_ASSIGN_OR_RETURN(const WrittenFile file, writer->WriteIndexManifest(entries));
+  return file.name;
+}
+
+// The manifests that `latest` made of, merged where it pays.
+Result<std::vector<ManifestFileMeta>> BaseManifests(const Table& table, const std::optional<Snapshot>& latest,
+                                                    ManifestWriter* writer) {
+  if (!latest.has_value()) return std::vector<ManifestFileMeta>{};
+  HEADRACE_ASSIGN_OR_RETURN(auto manifests, ReadManifestList(table, latest->base_manifest_list));
+  HEADRACE_ASSIGN_OR_RETURN(auto delta, ReadManifestList(table, latest->delta_manifest_list));
+  std::move(delta.begin(), delta.end(), std::back_inserter(manifests));
+  return MergeManifests(table, std::move(manifests), writer);
+}
+
+Status WriteLists(const Table& table, const CommitPart& part, const std::optional<Snapshot>& latest,
+                  ManifestWriter* writer, Snapshot* snapshot) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto base, BaseManifests(table, latest, writer));
+  HEADRACE_ASSIGN_OR_RETURN(const WrittenFile base_list, writer->WriteList(base));
+  snapshot->base_manifest_list = base_list.name;
+  snapshot->base_manifest_list_bytes = base_list.size_bytes;
+
+  HEADRACE_ASSIGN_OR_RETURN(const auto delta, writer->WriteManifests(part.delta));
+  HEADRACE_ASSIGN_OR_RETURN(const WrittenFile delta_list, writer->WriteList(delta));
+  snapshot->delta_manifest_list = delta_list.name;
+  snapshot->delta_manifest_list_bytes = delta_list.size_bytes;
+
+  if (part.changelog.empty()) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const auto changelog, writer->WriteManifests(part.changelog));
+  HEADRACE_ASSIGN_OR_RETURN(const WrittenFile changelog_list, writer->WriteList(changelog));
+  snapshot->changelog_manifest_list = changelog_list.name;
+  snapshot->changelog_manifest_list_bytes = changelog_list.size_bytes;
+  return Status::OK();
+}
+
+std::optional<int64_t> Later(std::optional<int64_t> a, std::optional<int64_t> b) {
+  if (!a.has_value()) return b;
+  if (!b.has_value()) return a;
+  return std::max(*a, *b);
+}
+
+Result<Snapshot> PrepareSnapshot(const Table& table, const CommitPart& part, const SnapshotFacts& facts,
+                                 const std::optional<Snapshot>& latest, ManifestWriter* writer) {
+  Snapshot snapshot;
+  snapshot.uuid = NewUuid();
+  snapshot.id = SnapshotId(latest.has_value() ? latest->id.value + 1 : 1);
+  HEADRACE_ASSIGN_OR_RETURN(snapshot.schema_id, LatestSchemaId(table));
+  HEADRACE_RETURN_NOT_OK(WriteLists(table, part, latest, writer, &snapshot));
+  HEADRACE_ASSIGN_OR_RETURN(snapshot.index_manifest, WriteIndex(table, part, latest, writer));
+  snapshot.commit_user = facts.user;
+  snapshot.commit_identifier = facts.identifier;
+  snapshot.commit_kind = part.kind;
+  snapshot.time_millis = table.clock->NowMs();
+  snapshot.delta_record_count = RowsOf(part.delta);
+  snapshot.changelog_record_count = RowsOf(part.changelog);
+  snapshot.total_record_count = *snapshot.delta_record_count;
+  snapshot.watermark = facts.watermark;
+  snapshot.properties = facts.properties;
+  snapshot.next_row_id = 0;
+  if (latest.has_value()) {
+    HEADRACE_ASSIGN_OR_RETURN(const int64_t before, TotalRows(table, *latest));
+    *snapshot.total_record_count += before;
+    // Time travel looks for the last snapshot before a time: a clock set back must not hide the newer ones.
+    snapshot.time_millis = std::max(snapshot.time_millis, latest->time_millis);
+    snapshot.watermark = Later(latest->watermark, facts.watermark);
+    snapshot.next_row_id = latest->next_row_id.value_or(0);
+    HEADRACE_ASSIGN_OR_RETURN(snapshot.statistics, KeptStatistics(table, *latest, snapshot.schema_id));
+  }
+  return snapshot;
+}
+
+// Whether a snapshot that was published is (still) part of the table: another engine's rename may have put its own over it.
+Result<bool> StillThere(const Table& table, const Snapshot& snapshot) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table, snapshot.id));
+  if (found.has_value()) return found->uuid == snapshot.uuid;
+  // Expired already, when later ones stand on it; else it was rolled back.
+  HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table));
+  return latest.has_value() && *latest > snapshot.id;
+}
+
+// After a publish that reported success. The files of a replaced snapshot stay: somebody may have read it.
+Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot) {
+  const Result<bool> there = StillThere(table, snapshot);
+  if (!there.ok()) {
+    Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
+                                 " was published, but could not be read again: ", there.status().message());
+    return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause)};
+  }
+  if (*there) return AttemptResult{Outcome::kPublished, std::move(snapshot), Status::OK()};
+  Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
+                               " was published and then replaced by another writer");
+  return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause)};
+}
+
+}  // namespace
+
+Result<AttemptResult> TryCommit(const Table& table, const CommitPart& part, const SnapshotFacts& facts,
+                                const std::optional<Snapshot>& latest) {
+  HEADRACE_RETURN_NOT_OK(CheckAgainstTable(table, part, latest));
+  ManifestWriter writer(table);
+  Result<Snapshot> prepared = PrepareSnapshot(table, part, facts, latest, &writer);
+  if (!prepared.ok()) {
+    writer.DeleteWritten();
+    return prepared.status();
+  }
+  Snapshot snapshot = std::move(*prepared);
+  const Result<PublishResult> published =
+      table.store->PublishIfAbsent(SnapshotPath(table, snapshot.id), SerializeSnapshot(snapshot));
+  // Any failure of the publish may hide a success: nothing is cleaned after it.
+  if (!published.ok()) return AttemptResult{Outcome::kUnknown, std::move(snapshot), published.status()};
+  if (*published == PublishResult::kExists) {
+    writer.DeleteWritten();
+    return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
+  }
+  return Acknowledge(table, std::move(snapshot));
+}
+
+}  // namespace headrace

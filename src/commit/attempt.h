@@ -1,0 +1,41 @@
+// One try at making a snapshot: everything it names is written, then the snapshot is published if its id is still free.
+//
+// The outcome tells what the caller may do. Whatever is written before the publish is deleted again when it is certain that no snapshot
+// names it; when that is not certain, nothing is. Source: FileStoreCommitImpl.tryCommitOnce.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "catalog/table.h"
+#include "commit/commit_part.h"
+#include "format/snapshot.h"
+
+namespace headrace {
+
+struct SnapshotFacts {
+  std::string user;
+  int64_t identifier = 0;
+  std::optional<int64_t> watermark;
+  std::map<std::string, std::string> properties;  // all of them, the carried ones included
+};
+
+enum class Outcome {
+  kPublished,  // ours, read again after publishing
+  kLost,       // the id is another's; nothing of ours is left
+  kUnknown,    // it may have been published: look for it before trying again
+};
+
+struct AttemptResult {
+  Outcome outcome = Outcome::kLost;
+  Snapshot snapshot;  // as published, or as it would be
+  Status cause;       // of kUnknown
+};
+
+// Builds on `latest`. An error means that nothing was published and nothing is left.
+Result<AttemptResult> TryCommit(const Table& table, const CommitPart& part, const SnapshotFacts& facts,
+                                const std::optional<Snapshot>& latest);
+
+}  // namespace headrace

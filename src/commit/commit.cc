@@ -1,0 +1,293 @@
+#include "commit/commit.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/build_info.h"
+#include "base/random.h"
+#include "catalog/numbered_files.h"
+#include "catalog/schema_log.h"
+#include "catalog/snapshots.h"
+#include "commit/attempt.h"
+#include "commit/commit_part.h"
+#include "commit/conflict.h"
+
+namespace headrace {
+namespace {
+
+using Properties = std::map<std::string, std::string>;
+
+// Past this many snapshots one fold of the live files is cheaper than all the deltas.
+constexpr int64_t kMaxDeltasToRead = 32;
+
+bool IsCarried(const std::string& key) { return key.starts_with(kCarriedPrefix); }
+
+Properties CarriedFrom(const Snapshot& snapshot) {
+  Properties carried;
+  for (const auto& [key, value] : snapshot.properties)
+    if (IsCarried(key)) carried.emplace(key, value);
+  return carried;
+}
+
+// Java keeps no properties from one snapshot to the next, so they are searched behind its snapshots.
+Result<Properties> CarriedAt(const Table& table, const std::optional<Snapshot>& latest) {
+  std::optional<Snapshot> snapshot = latest;
+  while (snapshot.has_value()) {
+    if (snapshot->properties.contains(std::string(kWriterProperty))) return CarriedFrom(*snapshot);
+    if (snapshot->id.value <= 1) break;
+    HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table, SnapshotId(snapshot->id.value - 1)));
+  }
+  return Properties{};
+}
+
+// A table dropped and made anew under the same name is another table: what was prepared for the first does not belong here.
+Status CheckSameTable(const Table& table) {
+  const auto schema = ReadSchema(table.store.get(), table.path, table.schema->id);
+  if (IsKind(schema.status(), ErrorKind::kNotFound))
+    return NotFound("committing to table ", table.name, ": it has been dropped since it was opened");
+  HEADRACE_RETURN_NOT_OK(WithContext("committing to table " + table.name, schema.status()));
+  if (*schema != *table.schema)
+    return CommitConflict("committing to table ", table.name,
+                          ": it has been dropped and created anew since it was opened; open it again");
+  return Status::OK();
+}
+
+// Commits one part, attempt after attempt.
+class PartCommitter {
+ public:
+  PartCommitter(const Table& table, const PreparedCommit& prepared, const CommitHooks& hooks,
+                std::vector<BucketChange>* changes, CommitKind kind)
+      : table_(table),
+        prepared_(prepared),
+        hooks_(hooks),
+        changes_(changes),
+        kind_(kind),
+        random_(static_cast<uint64_t>(table.clock->NowMs()) ^ std::hash<std::string>{}(prepared.user)),
+        started_ms_(table.clock->NowMs()),
+        checked_to_(prepared.base_snapshot.value_or(SnapshotId(0))) {}
+
+  Result<Snapshot> Run() {
+    Result<Snapshot> result = TryUntilDone();
+    if (result.ok() || unknown_.ok() || IsKind(result.status(), ErrorKind::kCommitUnknown)) return result;
+    // Whatever went wrong since, an earlier attempt may have succeeded.
+    return CommitUnknown(result.status().message(), "; before that: ", unknown_.message());
+  }
+
+ private:
+  Result<Snapshot> TryUntilDone() {
+    for (int32_t attempt = 0;; ++attempt) {
+      HEADRACE_RETURN_NOT_OK(CheckSameTable(table_));
+      HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+      HEADRACE_ASSIGN_OR_RETURN(auto done, FindOwn(latest));
+      if (done.has_value()) return Acknowledged(std::move(*done));
+      HEADRACE_RETURN_NOT_OK(AdaptTo(latest));
+
+      HEADRACE_ASSIGN_OR_RETURN(const SnapshotFacts facts, FactsOn(latest));
+      HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, Part(), facts, latest));
+      if (result.outcome == Outcome::kPublished) return Acknowledged(std::move(result.snapshot));
+      if (result.outcome == Outcome::kUnknown) {
+        unknown_ = result.cause;
+        HEADRACE_ASSIGN_OR_RETURN(auto ours, Resolve(result));
+        if (ours.has_value()) return Acknowledged(std::move(*ours));
+      }
+      if (GaveUp(attempt)) return GivingUp(attempt);
+      Wait(attempt);
+    }
+  }
+
+  CommitPart Part() const {
+    return kind_ == CommitKind::kCompact ? CompactPart(table_, *changes_) : AppendPart(table_, *changes_);
+  }
+
+  // Our own snapshot, made by an attempt whose outcome we did not learn, or by an earlier call for the same commit.
+  Result<std::optional<Snapshot>> FindOwn(const std::optional<Snapshot>& latest) {
+    const CommitKind kind = Part().kind;
+    std::optional<Snapshot> snapshot = latest;
+    while (snapshot.has_value() && snapshot->id > checked_to_) {
+      if (snapshot->commit_user == prepared_.user && snapshot->commit_identifier == prepared_.identifier &&
+          snapshot->commit_kind == kind)
+        return snapshot;
+      if (snapshot->id.value == 1) break;
+      HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table_, SnapshotId(snapshot->id.value - 1)));
+    }
+    if (latest.has_value()) checked_to_ = std::max(checked_to_, latest->id);
+    return std::nullopt;
+  }
+
+  // Files that other writers may have added since our changes were planned.
+  Result<std::vector<ManifestEntry>> FilesSinceBase(const std::optional<Snapshot>& latest,
+                                                    const std::vector<BinaryRow>& partitions) {
+    if (!latest.has_value()) return std::vector<ManifestEntry>{};
+    const EntryFilter filter{.partitions = partitions, .bucket = {}};
+    const auto& base = prepared_.base_snapshot;
+    if (base.has_value() && latest->id.value - base->value <= kMaxDeltasToRead) {
+      std::vector<ManifestEntry> all;
+      bool complete = true;
+      for (int64_t id = base->value + 1; complete && id <= latest->id.value; ++id) {
+        HEADRACE_ASSIGN_OR_RETURN(const auto snapshot, FindSnapshot(table_, SnapshotId(id)));
+        complete = snapshot.has_value();
+        if (!complete) break;  // expired: the fold below sees its files
+        HEADRACE_ASSIGN_OR_RETURN(const auto entries, DeltaEntries(table_, *snapshot, filter));
+        all.insert(all.end(), entries.begin(), entries.end());
+      }
+      if (complete) return all;
+    }
+    return LiveFiles(table_, *latest, filter);
+  }
+
+  // New level-0 files must be later than everything committed before them, and meant for as many buckets as their partition has.
+  Status AdaptTo(const std::optional<Snapshot>& latest) {
+    if (kind_ == CommitKind::kCompact || changes_->empty()) return Status::OK();
+    const CommitPart part = Part();
+    if (part.kind != CommitKind::kAppend || part.delta.empty()) return Status::OK();
+    HEADRACE_ASSIGN_OR_RETURN(auto others, FilesSinceBase(latest, part.Partitions()));
+    HEADRACE_RETURN_NOT_OK(CheckNotThere(others, part.delta));
+    HEADRACE_RETURN_NOT_OK(CheckSameTotal(others, part.delta));
+    if (!table_.schema->has_primary_key()) return Status::OK();
+    const std::vector<ManifestEntry> shared = SharedSequences(others, part.delta);
+    if (shared.empty()) return Status::OK();
+    if (!hooks_.resequence)
+      return CommitConflict("committing to table ", table_.name, ": file ", shared.front().file.name, " (",
+                            table_.Describe(shared.front().partition, shared.front().bucket),
+                            ", sequence numbers up to ", shared.front().file.max_sequence,
+                            ") of another writer shares sequence numbers with this commit");
+    HEADRACE_ASSIGN_OR_RETURN(const auto live,
+                              LiveFiles(table_, *latest, {.partitions = part.Partitions(), .bucket = {}}));
+    HEADRACE_ASSIGN_OR_RETURN(*changes_, hooks_.resequence(std::move(*changes_), live));
+    return Status::OK();
+  }
+
+  // A file added twice would be read twice.
+  Status CheckNotThere(const std::vector<ManifestEntry>& others,
+                       const std::vector<ManifestEntry>& delta) const {
+    std::unordered_set<std::string> identities;
+    for (const ManifestEntry& entry : others) identities.insert(IdentityOf(entry));
+    for (const ManifestEntry& entry : delta) {
+      if (!identities.contains(IdentityOf(entry))) continue;
+      return CommitConflict("committing to table ", table_.name, ": file ", entry.file.name, " (",
+                            table_.Describe(entry.partition, entry.bucket),
+                            ") is in the table already, by another commit");
+    }
+    return Status::OK();
+  }
+
+  Status CheckSameTotal(const std::vector<ManifestEntry>& others,
+                        const std::vector<ManifestEntry>& delta) const {
+    std::map<BinaryRow, int32_t> totals;
+    for (const ManifestEntry& entry : others)
+      if (entry.kind == EntryKind::kAdd && entry.total_buckets > 0)
+        totals[entry.partition] = entry.total_buckets;
+    for (const ManifestEntry& entry : delta) {
+      const auto it = totals.find(entry.partition);
+      if (it == totals.end() || entry.total_buckets <= 0 || it->second == entry.total_buckets) continue;
+      return CommitConflict("committing to table ", table_.name, ": ",
+                            table_.Describe(entry.partition, entry.bucket), " was prepared for ",
+                            entry.total_buckets, " buckets, meanwhile its partition has ", it->second);
+    }
+    return Status::OK();
+  }
+
+  Result<SnapshotFacts> FactsOn(const std::optional<Snapshot>& latest) const {
+    SnapshotFacts facts{prepared_.user, prepared_.identifier, prepared_.watermark, {}};
+    HEADRACE_ASSIGN_OR_RETURN(facts.properties, CarriedAt(table_, latest));
+    for (const std::string& key : prepared_.dropped_properties) facts.properties.erase(key);
+    for (const auto& [key, value] : prepared_.properties) facts.properties[key] = value;
+    facts.properties[std::string(kWriterProperty)] = BuildCreator();
+    return facts;
+  }
+
+  // What became of a publish whose answer was lost. Nothing: another has the id, or it is not there yet. An error by which the
+  // store refused the publish is final once the snapshot is seen to be absent.
+  Result<std::optional<Snapshot>> Resolve(const AttemptResult& result) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table_, result.snapshot.id));
+    if (found.has_value() && found->uuid == result.snapshot.uuid) return found;
+    if (found.has_value()) unknown_ = Status::OK();
+    if (found.has_value() || IsKind(result.cause, ErrorKind::kCommitUnknown)) return std::nullopt;
+    unknown_ = Status::OK();
+    return result.cause;
+  }
+
+  bool GaveUp(int32_t attempt) const {
+    if (attempt >= table_.options.commit_max_retries) return true;
+    const int64_t timeout = table_.options.commit_timeout_ms;
+    return timeout >= 0 && table_.clock->NowMs() - started_ms_ >= timeout;
+  }
+
+  Status GivingUp(int32_t attempt) const {
+    const int64_t took_ms = table_.clock->NowMs() - started_ms_;
+    if (!unknown_.ok())
+      return CommitUnknown("committing to table ", table_.name, ": gave up after ", attempt + 1,
+                           " attempts in ", took_ms,
+                           " ms, and it is not known whether one of them succeeded (", unknown_.message(),
+                           "); commit again with the same identifier to find out");
+    return CommitConflict("committing to table ", table_.name, ": other writers took the next snapshot id ",
+                          attempt + 1, " times in ", took_ms, " ms (commit.max-retries ",
+                          table_.options.commit_max_retries, ", commit.timeout ",
+                          table_.options.commit_timeout_ms, " ms)");
+  }
+
+  void Wait(int32_t attempt) {
+    const int64_t longest = table_.options.commit_max_retry_wait_ms;
+    int64_t wait = table_.options.commit_min_retry_wait_ms;
+    for (int32_t i = 0; i < attempt && wait < longest; ++i) wait *= 2;
+    wait = std::min(wait, longest);
+    // A fifth more at random, so that losers of one race do not meet again.
+    table_.clock->SleepMs(wait + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(wait / 5 + 1))));
+  }
+
+  Snapshot Acknowledged(Snapshot snapshot) const {
+    // Only advice for readers: a failure costs them a listing.
+    (void)WriteLatestHint({table_.store.get(), table_.path + "/snapshot", "snapshot-"}, snapshot.id.value);
+    return snapshot;
+  }
+
+  const Table& table_;
+  const PreparedCommit& prepared_;
+  const CommitHooks& hooks_;
+  std::vector<BucketChange>* const changes_;
+  const CommitKind kind_;
+  Random random_;
+  const int64_t started_ms_;
+  SnapshotId checked_to_;  // later snapshots may still be our own
+  Status unknown_;         // of an attempt that may have been published
+};
+
+}  // namespace
+
+Result<std::vector<Snapshot>> Commit(const Table& table, const PreparedCommit& prepared,
+                                     const CommitHooks& hooks) {
+  std::vector<BucketChange> changes = prepared.changes;
+  std::vector<Snapshot> made;
+  if (!AppendPart(table, changes).empty() || prepared.commit_when_empty) {
+    PartCommitter committer(table, prepared, hooks, &changes, CommitKind::kAppend);
+    HEADRACE_ASSIGN_OR_RETURN(Snapshot snapshot, committer.Run());
+    made.push_back(std::move(snapshot));
+  }
+  if (!CompactPart(table, changes).empty()) {
+    PartCommitter committer(table, prepared, hooks, &changes, CommitKind::kCompact);
+    HEADRACE_ASSIGN_OR_RETURN(Snapshot snapshot, committer.Run());
+    made.push_back(std::move(snapshot));
+  }
+  return made;
+}
+
+Result<std::optional<Snapshot>> FindCommitted(const Table& table, const std::string& user,
+                                              int64_t identifier) {
+  HEADRACE_ASSIGN_OR_RETURN(auto snapshot, ReadLatestSnapshot(table));
+  while (snapshot.has_value()) {
+    if (snapshot->commit_user == user) {
+      if (snapshot->commit_identifier >= identifier) return snapshot;
+      return std::nullopt;
+    }
+    if (snapshot->id.value <= 1) break;
+    HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table, SnapshotId(snapshot->id.value - 1)));
+  }
+  return std::nullopt;
+}
+
+Result<std::map<std::string, std::string>> CarriedProperties(const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table));
+  return CarriedAt(table, latest);
+}
+
+}  // namespace headrace

@@ -1,0 +1,159 @@
+#include "commit/conflict.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+
+#include "format/value.h"
+
+namespace headrace {
+namespace {
+
+std::string Where(const Table& table, const ManifestEntry& entry) {
+  return "file " + entry.file.name + " (" + table.Describe(entry.partition, entry.bucket) + ", level " +
+         std::to_string(entry.file.level.value) + ")";
+}
+
+// Several numbers of buckets in one partition would make rows unreachable: a reader computes buckets from one.
+Status CheckTotalBuckets(const Table& table, const std::vector<const ManifestEntry*>& entries) {
+  std::map<BinaryRow, int32_t> totals;
+  for (const ManifestEntry* entry : entries) {
+    if (entry->total_buckets <= 0) continue;
+    const auto [it, fresh] = totals.try_emplace(entry->partition, entry->total_buckets);
+    if (fresh || it->second == entry->total_buckets) continue;
+    return CommitConflict("committing to table ", table.name, ": ",
+                          table.Describe(entry->partition, entry->bucket), " has files for ", it->second,
+                          " buckets and would get some for ", entry->total_buckets,
+                          "; the number of buckets of a partition changes only by overwriting it");
+  }
+  return Status::OK();
+}
+
+Status CheckDeletions(const Table& table, const std::vector<ManifestEntry>& live,
+                      const std::vector<ManifestEntry>& delta) {
+  std::unordered_set<std::string> identities;
+  for (const ManifestEntry& entry : live) identities.insert(IdentityOf(entry));
+  for (const ManifestEntry& entry : delta) {
+    const bool is_live = identities.contains(IdentityOf(entry));
+    if (entry.kind == EntryKind::kAdd && is_live)
+      return CommitConflict("committing to table ", table.name, ": ", Where(table, entry),
+                            " is in the table already");
+    if (entry.kind == EntryKind::kDelete && !is_live)
+      return CommitConflict("committing to table ", table.name, ": ", Where(table, entry),
+                            " should be replaced, but another commit has removed it");
+  }
+  return Status::OK();
+}
+
+using LevelKey = std::tuple<BinaryRow, BucketId, Level>;
+
+struct KeyRange {
+  std::vector<Value> low;
+  std::vector<Value> high;
+  const ManifestEntry* entry;
+};
+
+int CompareKeys(const std::vector<Value>& a, const std::vector<Value>& b) {
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i)
+    if (const int order = CompareValues(a[i], b[i]); order != 0) return order;
+  return 0;
+}
+
+Status CheckOneLevel(const Table& table, const std::vector<const ManifestEntry*>& files,
+                     const std::vector<DataType>& key_types) {
+  std::vector<KeyRange> ranges;
+  for (const ManifestEntry* entry : files) {
+    HEADRACE_ASSIGN_OR_RETURN(auto low, DecodeBinaryRow(entry->file.min_key, key_types));
+    HEADRACE_ASSIGN_OR_RETURN(auto high, DecodeBinaryRow(entry->file.max_key, key_types));
+    ranges.push_back({std::move(low), std::move(high), entry});
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const KeyRange& a, const KeyRange& b) { return CompareKeys(a.low, b.low) < 0; });
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    if (CompareKeys(ranges[i - 1].high, ranges[i].low) < 0) continue;
+    return CommitConflict("committing to table ", table.name, ": ", Where(table, *ranges[i].entry),
+                          " overlaps file ", ranges[i - 1].entry->file.name,
+                          " of the same level: another writer compacted this bucket meanwhile");
+  }
+  return Status::OK();
+}
+
+Status CheckLevels(const Table& table, const std::vector<ManifestEntry>& live,
+                   const std::vector<ManifestEntry>& delta) {
+  if (!table.schema->has_primary_key()) return Status::OK();
+  // Only levels that gain files can start to overlap.
+  std::map<LevelKey, std::vector<const ManifestEntry*>> levels;
+  std::unordered_set<std::string> removed;
+  const auto key_of = [](const ManifestEntry& entry) {
+    return LevelKey(entry.partition, entry.bucket, entry.file.level);
+  };
+  for (const ManifestEntry& entry : delta) {
+    if (entry.kind == EntryKind::kDelete)
+      removed.insert(IdentityOf(entry));
+    else if (entry.file.level > Level(0))
+      levels[key_of(entry)].push_back(&entry);
+  }
+  for (const ManifestEntry& entry : live) {
+    if (entry.file.level <= Level(0)) continue;
+    const auto it = levels.find(key_of(entry));
+    if (it != levels.end() && !removed.contains(IdentityOf(entry))) it->second.push_back(&entry);
+  }
+  const std::vector<DataType> key_types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
+  for (const auto& [key, files] : levels) HEADRACE_RETURN_NOT_OK(CheckOneLevel(table, files, key_types));
+  return Status::OK();
+}
+
+std::vector<const ManifestEntry*> Pointers(const std::vector<ManifestEntry>& entries) {
+  std::vector<const ManifestEntry*> pointers;
+  for (const ManifestEntry& entry : entries) pointers.push_back(&entry);
+  return pointers;
+}
+
+}  // namespace
+
+Status CheckDelta(const Table& table, const std::vector<ManifestEntry>& delta, CommitKind kind) {
+  std::unordered_set<std::string> identities;
+  for (const ManifestEntry& entry : delta) {
+    if (!identities.insert(IdentityOf(entry)).second)
+      return Invalid("committing to table ", table.name, ": ", Where(table, entry),
+                     " is named twice in one change");
+    if (entry.total_buckets > 0 && (entry.bucket.value < 0 || entry.bucket.value >= entry.total_buckets))
+      return Invalid("committing to table ", table.name, ": ", Where(table, entry), " lies outside of the ",
+                     entry.total_buckets, " buckets of its partition");
+  }
+  if (kind == CommitKind::kOverwrite) return Status::OK();
+  return CheckTotalBuckets(table, Pointers(delta));
+}
+
+Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live,
+                      const std::vector<ManifestEntry>& delta, CommitKind kind) {
+  if (kind != CommitKind::kOverwrite) {
+    std::vector<const ManifestEntry*> all = Pointers(live);
+    for (const ManifestEntry& entry : delta) all.push_back(&entry);
+    HEADRACE_RETURN_NOT_OK(CheckTotalBuckets(table, all));
+  }
+  HEADRACE_RETURN_NOT_OK(CheckDeletions(table, live, delta));
+  return CheckLevels(table, live, delta);
+}
+
+std::vector<ManifestEntry> SharedSequences(const std::vector<ManifestEntry>& others,
+                                           const std::vector<ManifestEntry>& delta) {
+  std::map<std::pair<BinaryRow, BucketId>, int64_t> first_sequence;
+  for (const ManifestEntry& entry : delta) {
+    if (entry.kind != EntryKind::kAdd || entry.file.level != Level(0)) continue;
+    const auto [it, fresh] =
+        first_sequence.try_emplace({entry.partition, entry.bucket}, entry.file.min_sequence);
+    if (!fresh) it->second = std::min(it->second, entry.file.min_sequence);
+  }
+  std::vector<ManifestEntry> shared;
+  for (const ManifestEntry& entry : others) {
+    const auto it = first_sequence.find({entry.partition, entry.bucket});
+    if (entry.kind == EntryKind::kAdd && it != first_sequence.end() && entry.file.max_sequence >= it->second)
+      shared.push_back(entry);
+  }
+  return shared;
+}
+
+}  // namespace headrace

@@ -1,0 +1,159 @@
+#include "commit/conflict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "commit/commit_part.h"
+#include "commit/test_changes.h"
+
+namespace headrace {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::EntryOf;
+using testing::FileSpec;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::MakeTestTable;
+using ::testing::SizeIs;
+
+class Conflicts : public ::testing::Test {
+ protected:
+  Status Check(const std::vector<ManifestEntry>& live, const std::vector<ManifestEntry>& delta,
+               CommitKind kind = CommitKind::kCompact) {
+    HEADRACE_RETURN_NOT_OK(CheckDelta(table_, delta, kind));
+    return CheckConflicts(table_, live, delta, kind);
+  }
+
+  static ManifestEntry Add(const FileSpec& file) { return EntryOf(file); }
+  static ManifestEntry Delete(const FileSpec& file) { return EntryOf(file, 0, EntryKind::kDelete); }
+
+  Table table_ = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "2"}}).table;
+};
+
+TEST_F(Conflicts, ACompactionOfLiveFilesFits) {
+  EXPECT_TRUE(Check({Add({.name = "a"}), Add({.name = "b"})},
+                    {Delete({.name = "a"}), Delete({.name = "b"}), Add({.name = "c", .level = 5})})
+                  .ok());
+}
+
+TEST_F(Conflicts, AFileToDeleteThatIsGoneIsAConflict) {
+  const Status lost = Check({Add({.name = "b"})}, {Delete({.name = "a"}), Add({.name = "c", .level = 5})});
+  EXPECT_TRUE(IsKind(lost, ErrorKind::kCommitConflict));
+  EXPECT_THAT(lost.message(), HasSubstr("file a"));
+  EXPECT_THAT(lost.message(), HasSubstr("bucket 0, level 0"));
+}
+
+TEST_F(Conflicts, AFileToDeleteThatMovedToAnotherLevelIsGone) {
+  EXPECT_TRUE(
+      IsKind(Check({Add({.name = "a", .level = 4})}, {Delete({.name = "a"}), Add({.name = "a", .level = 5})}),
+             ErrorKind::kCommitConflict));
+}
+
+TEST_F(Conflicts, ALevelUpgradeDeletesAndAddsOneName) {
+  EXPECT_TRUE(Check({Add({.name = "a"})}, {Delete({.name = "a"}), Add({.name = "a", .level = 5})}).ok());
+}
+
+TEST_F(Conflicts, AFileThatIsLiveCannotBeAddedAgain) {
+  EXPECT_TRUE(IsKind(Check({Add({.name = "a"})}, {Add({.name = "a"})}), ErrorKind::kCommitConflict));
+}
+
+TEST_F(Conflicts, FilesOfOneDeepLevelMayNotOverlap) {
+  const std::vector<ManifestEntry> live = {Add({.name = "l", .level = 5, .low = 0, .high = 9})};
+  EXPECT_TRUE(Check(live, {Add({.name = "r", .level = 5, .low = 10, .high = 19})}).ok());
+  EXPECT_TRUE(Check(live, {Add({.name = "r", .level = 4, .low = 5, .high = 19})}).ok());
+  // Keys are strictly ascending: a shared bound overlaps.
+  const Status overlap = Check(live, {Add({.name = "r", .level = 5, .low = 9, .high = 19})});
+  EXPECT_TRUE(IsKind(overlap, ErrorKind::kCommitConflict));
+  EXPECT_THAT(overlap.message(), HasSubstr("file r"));
+  // Not when the other one goes at the same time, nor in another bucket.
+  EXPECT_TRUE(
+      Check(live, {Delete({.name = "l", .level = 5}), Add({.name = "r", .level = 5, .low = 9, .high = 19})})
+          .ok());
+  EXPECT_TRUE(Check(live, {EntryOf({.name = "r", .level = 5, .low = 0, .high = 9}, 1)}).ok());
+}
+
+TEST_F(Conflicts, KeysCompareAsNumbersAndNotAsBytes) {
+  EXPECT_TRUE(Check({Add({.name = "n", .level = 1, .low = -5, .high = -1})},
+                    {Add({.name = "p", .level = 1, .low = 0, .high = 255}),
+                     Add({.name = "q", .level = 1, .low = 256, .high = 300})})
+                  .ok());
+}
+
+TEST_F(Conflicts, LevelZeroNeverConflicts) {
+  EXPECT_TRUE(Check({Add({.name = "a"})}, {Add({.name = "b"})}).ok());
+}
+
+TEST_F(Conflicts, ThePartitionsNumberOfBucketsStaysUnlessItIsOverwritten) {
+  const std::vector<ManifestEntry> live = {Add({.name = "a"})};
+  const std::vector<ManifestEntry> delta = {EntryOf({.name = "b"}, 3, EntryKind::kAdd, 4)};
+  const Status refused = Check(live, delta);
+  EXPECT_TRUE(IsKind(refused, ErrorKind::kCommitConflict));
+  EXPECT_THAT(refused.message(), HasSubstr("2 buckets and would get some for 4"));
+  EXPECT_TRUE(Check(live, delta, CommitKind::kOverwrite).ok());
+  EXPECT_TRUE(Check(live, {EntryOf({.name = "b"}, 0, EntryKind::kAdd, -1)}).ok());
+}
+
+TEST_F(Conflicts, AChangeThatContradictsItselfIsInvalid) {
+  EXPECT_TRUE(IsKind(Check({}, {Add({.name = "a"}), Add({.name = "a"})}), ErrorKind::kInvalid));
+  EXPECT_TRUE(
+      IsKind(Check({Add({.name = "a"})}, {Add({.name = "a"}), Delete({.name = "a"})}), ErrorKind::kInvalid));
+  EXPECT_TRUE(IsKind(Check({}, {EntryOf({.name = "a"}, 2)}), ErrorKind::kInvalid));
+}
+
+TEST_F(Conflicts, SequencesAreSharedWithFilesOfTheSameBucketThatReachOurs) {
+  const std::vector<ManifestEntry> ours = {EntryOf({.name = "x", .first_sequence = 10, .last_sequence = 19}),
+                                           EntryOf({.name = "y", .first_sequence = 20, .last_sequence = 29})};
+  EXPECT_THAT(SharedSequences({EntryOf({.name = "o", .first_sequence = 0, .last_sequence = 9})}, ours),
+              IsEmpty());
+  EXPECT_THAT(SharedSequences({EntryOf({.name = "o", .first_sequence = 5, .last_sequence = 10})}, ours),
+              SizeIs(1));
+  EXPECT_THAT(SharedSequences({EntryOf({.name = "o", .first_sequence = 90, .last_sequence = 99})}, ours),
+              SizeIs(1));
+  EXPECT_THAT(SharedSequences({EntryOf({.name = "o", .last_sequence = 10}, 1)}, ours), IsEmpty());
+  EXPECT_THAT(SharedSequences({EntryOf({.name = "o", .last_sequence = 10}, 0, EntryKind::kDelete)}, ours),
+              IsEmpty());
+}
+
+IndexManifestEntry Index(const std::string& type, const std::string& name, int bucket = 0,
+                         EntryKind kind = EntryKind::kAdd) {
+  IndexManifestEntry entry;
+  entry.kind = kind;
+  entry.bucket = BucketId(bucket);
+  entry.index_type = type;
+  entry.file_name = name;
+  return entry;
+}
+
+std::vector<std::string> Names(const std::vector<IndexManifestEntry>& entries) {
+  std::vector<std::string> names;
+  for (const IndexManifestEntry& entry : entries) names.push_back(entry.file_name);
+  return names;
+}
+
+TEST(IndexCombination, HashAndVectorFilesReplaceThoseOfTheirBucketAndUnknownTypesAreCarried) {
+  const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "2"}}).table;
+  const std::vector<IndexManifestEntry> current = {Index("HASH", "h0"), Index("HASH", "h1", 1),
+                                                   Index("DELETION_VECTORS", "d0"), Index("btree", "b0")};
+  const auto combined = CombineIndex(
+      table, current, {Index("HASH", "h2"), Index("DELETION_VECTORS", "d1", 1), Index("btree", "b1")});
+  ASSERT_TRUE(combined.ok());
+  EXPECT_THAT(Names(*combined), ElementsAre("h1", "d0", "b0", "h2", "d1", "b1"));
+}
+
+TEST(IndexCombination, VectorsOfATableWithoutBucketsGoByName) {
+  const Table table = MakeTestTable("id INT, v INT", {}, {{"bucket", "-1"}}).table;
+  const std::vector<IndexManifestEntry> current = {Index("DELETION_VECTORS", "d0"),
+                                                   Index("DELETION_VECTORS", "d1")};
+  const auto combined =
+      CombineIndex(table, current,
+                   {Index("DELETION_VECTORS", "d0", 0, EntryKind::kDelete), Index("DELETION_VECTORS", "d2")});
+  ASSERT_TRUE(combined.ok());
+  EXPECT_THAT(Names(*combined), ElementsAre("d1", "d2"));
+  EXPECT_TRUE(IsKind(
+      CombineIndex(table, *combined, {Index("DELETION_VECTORS", "d0", 0, EntryKind::kDelete)}).status(),
+      ErrorKind::kCommitConflict));
+}
+
+}  // namespace
+}  // namespace headrace
