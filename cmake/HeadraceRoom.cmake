@@ -75,6 +75,12 @@ function(headrace_room name)
     file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/include/*.h")
     list(APPEND headers ${public_headers})
   endif()
+  foreach(header IN LISTS headers)
+    file(STRINGS "${header}" for_tests REGEX "HEADRACE_FIXTURES" LIMIT_COUNT 1)
+    if(for_tests)   # compiles only in a test program
+      list(REMOVE_ITEM headers "${header}")
+    endif()
+  endforeach()
   target_sources(${library} ${scope} FILE_SET HEADERS BASE_DIRS "${CMAKE_SOURCE_DIR}" FILES ${headers})
   set_target_properties(${library} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
 
