@@ -22,7 +22,7 @@ namespace headrace {
 
 struct ChangeStreamOptions {
   SnapshotId from{1};                // inclusive
-  std::vector<std::string> columns;  // empty: all
+  std::vector<std::string> columns = {};  // empty: all
   int64_t batch_rows = 32768;
   arrow::MemoryPool* pool = nullptr;
 };

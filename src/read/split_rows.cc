@@ -1,0 +1,101 @@
+#include "read/split_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "catalog/snapshots.h"
+
+namespace headrace {
+namespace {
+
+class PartReader final : public arrow::RecordBatchReader {
+ public:
+  PartReader(const Table& table, std::shared_ptr<arrow::Schema> schema, size_t parts, OpenPart open)
+      : table_(table), schema_(std::move(schema)), parts_(parts), open_(std::move(open)) {}
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
+    const Status status = Read(batch);
+    return status.ok() ? status : WithContext("reading table " + table_.name, status);
+  }
+
+ private:
+  Status Read(std::shared_ptr<arrow::RecordBatch>* batch) {
+    *batch = nullptr;
+    while (true) {
+      if (rows_ == nullptr) {
+        if (next_ == parts_) return Status::OK();
+        HEADRACE_ASSIGN_OR_RETURN(rows_, open_(table_, next_++));
+      }
+      HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> rows, rows_->Next());
+      if (rows != nullptr) {
+        *batch = arrow::RecordBatch::Make(schema_, rows->num_rows(), rows->columns());
+        return Status::OK();
+      }
+      rows_.reset();
+    }
+  }
+
+  const Table table_;
+  const std::shared_ptr<arrow::Schema> schema_;
+  const size_t parts_;
+  const OpenPart open_;
+  size_t next_ = 0;
+  std::unique_ptr<RowStream> rows_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> ColumnsWanted(const Table& table, const std::vector<std::string>& columns) {
+  std::vector<std::string> wanted = columns;
+  if (wanted.empty()) {
+    for (const DataField& field : table.schema->fields) wanted.push_back(field.name);
+    return wanted;
+  }
+  for (auto name = wanted.begin(); name != wanted.end(); ++name) {
+    if (table.schema->FieldIndex(*name) < 0) {
+      std::string all;
+      for (const DataField& field : table.schema->fields) all += (all.empty() ? "" : ", ") + field.name;
+      return NotFound("reading table ", table.name, ": there is no column '", *name, "'; its columns are ", all);
+    }
+    if (std::find(wanted.begin(), name, *name) != name) {
+      return Invalid("reading table ", table.name, ": the column '", *name, "' is asked for twice");
+    }
+  }
+  return wanted;
+}
+
+Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, BucketId bucket, arrow::MemoryPool* pool) {
+  BucketFiles files;
+  files.store = table.store.get();
+  HEADRACE_ASSIGN_OR_RETURN(files.directory, table.BucketDirectory(partition, bucket));
+  files.schema = table.schema;
+  files.schema_by_id = table.schema_by_id;
+  files.options = &table.options;
+  files.clock = table.clock.get();
+  files.pool = pool;
+  return files;
+}
+
+std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema, size_t parts,
+                                                    OpenPart open) {
+  return std::make_unique<PartReader>(table, std::move(schema), parts, std::move(open));
+}
+
+Status CheckNoDeletionVectors(const Table& table, const Snapshot& snapshot) {
+  if (!snapshot.index_manifest.has_value()) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<IndexManifestEntry> entries, ReadIndexManifest(table, *snapshot.index_manifest));
+  for (const IndexManifestEntry& entry : entries) {
+    if (entry.index_type != "DELETION_VECTORS" || entry.row_count == 0) continue;
+    return Unsupported("reading table ", table.name, " at snapshot ", snapshot.id.value,
+                       ": it has deletion vectors (index file ", entry.file_name,
+                       "), made under the option deletion-vectors.enabled, which is not built yet");
+  }
+  return Status::OK();
+}
+
+}  // namespace headrace
