@@ -75,8 +75,8 @@ tsan: bootstrap ## the tests under the thread sanitizer
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
 	@scripts/bootstrap fuzz
-	@$(call tree,fuzz)
-	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+	@$(call tree,fuzz,fuzz)
+	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
 
 .PHONY: tidy
 tidy: ## clang-tidy over the files changed since main (FILES='…' chooses)

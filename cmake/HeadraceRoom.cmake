@@ -8,20 +8,12 @@
 # headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN])
 #   a GoogleTest program in <build>/tests, its tests known to ctest. NO_MAIN: the sources bring their own main().
 #
-# headrace_fuzz_target(name SOURCES… ROOMS… CORPUS folder)
-#   With HEADRACE_FUZZ a libFuzzer program in <build>/bin. In every other tree the same LLVMFuzzerTestOneInput runs over the
-#   files of CORPUS (relative to the source folder) as the ctest "fuzz.<name>", so that no decoder forgets a past crash.
-#
 # Tests find their fixtures through the macro HEADRACE_FIXTURES, the path of tests/fixtures. It comes from a forced
 # include and not from a -D, so that only the files that use it depend on where the source folder is (ccache).
 
 set(headrace_fixtures_header "${CMAKE_BINARY_DIR}/generated/headrace_fixtures.h")
 file(CONFIGURE OUTPUT "${headrace_fixtures_header}" CONTENT
   "#ifndef HEADRACE_FIXTURES\n#define HEADRACE_FIXTURES \"${CMAKE_SOURCE_DIR}/tests/fixtures\"\n#endif\n")
-
-# What scripts/fuzz runs: a line a target, with its corpus.
-set(headrace_fuzz_list "${CMAKE_BINARY_DIR}/fuzz_targets.txt")
-file(WRITE "${headrace_fuzz_list}" "")
 
 # headrace_executable(name sources…): what every program and test program here is.
 function(headrace_executable name)
@@ -116,21 +108,4 @@ function(headrace_test_program name)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
   endif()
   headrace_add_tests(${name} ${name})
-endfunction()
-
-function(headrace_fuzz_target name)
-  cmake_parse_arguments(ARG "" "CORPUS" "SOURCES;ROOMS;LIBS" ${ARGN})
-  list(TRANSFORM ARG_ROOMS PREPEND headrace_)
-  if(HEADRACE_FUZZ)
-    headrace_executable(${name} ${ARG_SOURCES})
-    target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS})
-    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    file(APPEND "${headrace_fuzz_list}" "${name}\t${ARG_CORPUS}\n")
-  elseif(HEADRACE_TESTS)
-    headrace_executable(${name} ${ARG_SOURCES} "${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc")
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-    target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS})
-    add_test(NAME fuzz.${name} COMMAND ${name} "${CMAKE_SOURCE_DIR}/${ARG_CORPUS}")
-    set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${headrace_test_environment}")
-  endif()
 endfunction()
