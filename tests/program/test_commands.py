@@ -1,0 +1,166 @@
+"""Each command once, as the README and --help show them."""
+
+import json
+import unittest
+
+from program_case import ProgramCase
+
+ROWS = [{"op": "+I", "id": 1, "name": "Ana", "plan": "trial"}, {"op": "+I", "id": 2, "name": "Bo", "plan": "pro"},
+        {"op": "+I", "id": 3, "name": "Chloé", "plan": None}]
+
+
+class Commands(ProgramCase):
+    def filled(self):
+        table = self.customers()
+        self.ingest_lines(table, ROWS, "--kind-column", "op", name="one.jsonl")
+        self.ingest_lines(table, [{"op": "-U", "id": 1, "name": "Ana", "plan": "trial"}, {"op": "+U", "id": 1, "name": "Ana", "plan": "pro"},
+                                  {"op": "-D", "id": 2, "name": "Bo", "plan": "pro"}], "--kind-column", "op", name="two.jsonl")
+        return table
+
+    def test_create_tells_what_it_decided(self):
+        done = self.run_program("create", "shop.t", "--schema", "id INT, v STRING", "--primary-key", "id")
+        self.assertIn("bucket=4", done.stderr)
+        options = {r["option"]: r["value"] for r in self.rows("show", "options", "shop.t")}
+        self.assertEqual(options["bucket"], "4")
+
+    def test_create_takes_pasted_ddl(self):
+        self.run_program("create", "--ddl", "CREATE TABLE shop.o (id BIGINT, day DATE, v DECIMAL(10,2), PRIMARY KEY (id, day) NOT ENFORCED) "
+                         "PARTITIONED BY (day) WITH ('bucket' = '1')")
+        schema = self.rows("show", "schemas", "shop.o")[0]
+        self.assertEqual(schema["columns"], "id BIGINT NOT NULL, day DATE NOT NULL, v DECIMAL(10, 2)")
+        self.assertEqual((schema["primary_key"], schema["partition_by"]), ("id,day", "day"))
+
+    def test_create_twice_fails_and_if_not_exists_does_not(self):
+        self.customers()
+        self.assertIn("already exists", self.run_program("create", "shop.customers", "--schema", "id INT", status=1).stderr)
+        self.run_program("create", "shop.customers", "--schema", "id INT", "--if-not-exists")
+
+    def test_read_shows_the_current_rows_and_any_snapshot(self):
+        table = self.filled()
+        self.assertEqual(sorted(self.rows("read", table), key=lambda r: r["id"]),
+                         [{"id": 1, "name": "Ana", "plan": "pro"}, {"id": 3, "name": "Chloé", "plan": None}])
+        self.assertEqual({r["id"] for r in self.rows("read", table, "--snapshot", 1)}, {1, 2, 3})
+        self.assertEqual(len(self.rows("read", table, "--limit", 1)), 1)
+        self.assertEqual(self.rows("read", table, "--limit", 0), [])
+        self.assertEqual({tuple(r) for r in self.rows("read", table, "--columns", "plan,id")}, {("plan", "id")})
+
+    def test_read_of_an_absent_column_names_those_that_exist(self):
+        table = self.filled()
+        self.assertIn("id, name, plan", self.run_program("read", table, "--columns", "nope", status=1).stderr)
+
+    def test_get_finds_a_key_and_says_when_there_is_none(self):
+        table = self.filled()
+        self.assertEqual(self.rows("get", table, "id=1"), [{"id": 1, "name": "Ana", "plan": "pro"}])
+        self.assertEqual(self.rows("get", table, "id=2", "--snapshot", 1)[0]["name"], "Bo")
+        self.assertIn("no row", self.run_program("get", table, "id=2", status=1).stderr)
+        self.assertIn("not part of its primary key", self.run_program("get", table, "name=Ana", status=1).stderr)
+        self.assertIn("BIGINT", self.run_program("get", table, "id=x", status=1).stderr)
+
+    def test_changes_come_in_order_and_tell_where_to_resume(self):
+        table = self.filled()
+        changes = self.rows("changes", table)
+        first, second = [c for c in changes if c["_snapshot"] == 1], [c for c in changes if c["_snapshot"] == 2]
+        self.assertEqual({(c["_rowkind"], c["id"]) for c in first}, {("+I", 1), ("+I", 2), ("+I", 3)})
+        self.assertEqual([(c["_rowkind"], c["plan"]) for c in second if c["id"] == 1], [("-U", "trial"), ("+U", "pro")])
+        self.assertIn(("-D", 2), {(c["_rowkind"], c["id"]) for c in second})
+        done = self.run_program("changes", table, "--from-snapshot", 2)
+        self.assertIn("--from-snapshot 3", done.stderr)
+        self.assertEqual(self.rows("changes", table, "--from", "latest"), [])
+        self.assertEqual(self.rows("changes", table, "--to-snapshot", 1), first)
+
+    def test_changes_from_full_begin_with_the_state(self):
+        table = self.filled()
+        self.assertEqual({(c["_rowkind"], c["id"], c["_snapshot"]) for c in self.rows("changes", table, "--from", "full")},
+                         {("+I", 1, 2), ("+I", 3, 2)})
+
+    def test_show_and_inspect_tell_what_a_table_is_made_of(self):
+        table = self.filled()
+        self.assertEqual(self.rows("show", "tables"), [{"database": "shop", "table": "customers"}])
+        self.assertEqual([r["kind"] for r in self.rows("show", "snapshots", table)], ["APPEND", "APPEND"])
+        files = self.rows("show", "files", table)
+        self.assertEqual(sum(f["rows"] for f in files), 5)
+        self.assertTrue(all(f["level"] == 0 for f in files))
+        self.assertEqual({r["list"] for r in self.rows("show", "manifests", table)}, {"base", "delta", "changelog"})
+        self.assertEqual(len(self.rows("show", "jobs", table)), 2)
+        drawing = self.run_program("inspect", table).stdout
+        self.assertIn("bucket", drawing)
+        self.assertIn("L0", drawing)
+        self.assertIn("changelog", drawing)
+
+    def test_compact_merges_runs_and_keeps_rows_and_changes(self):
+        table = self.filled()
+        rows, changes = self.rows("read", table), self.rows("changes", table)
+        self.assertIn("files became", self.run_program("compact", table, "--full").stderr)
+        self.assertEqual({f["level"] for f in self.rows("show", "files", table)}, {5})
+        self.assertCountEqual(self.rows("read", table), rows)
+        self.assertEqual(self.rows("changes", table), changes)
+        self.assertIn("nothing to compact", self.run_program("compact", table, "--full").stderr)
+
+    def test_rename_and_drop(self):
+        table = self.filled()
+        self.run_program("rename", table, "shop.clients")
+        self.assertEqual(len(self.rows("read", "shop.clients")), 2)
+        self.run_program("read", table, status=1)
+        self.run_program("drop", "shop.clients")
+        self.assertEqual(self.rows("show", "tables"), [])
+
+    def test_a_table_is_also_named_by_its_folder(self):
+        self.filled()
+        folder = self.warehouse / "shop.db" / "customers"
+        self.assertEqual(len(self.rows("read", folder, warehouse=False)), 2)
+
+    def test_the_default_warehouse_is_told_once_and_the_environment_names_another(self):
+        done = self.run_program("show", "tables", warehouse=False)
+        self.assertIn("warehouse: ./warehouse", done.stderr)
+        self.customers()
+        done = self.run_program("show", "tables", warehouse=False, environment={"HEADRACE_WAREHOUSE": str(self.warehouse)})
+        self.assertNotIn("warehouse:", done.stderr)
+        self.assertIn("customers", done.stdout)
+
+    def test_wrong_usage_has_its_own_status(self):
+        self.run_program(status=2)
+        self.run_program("nope", status=2)
+        self.run_program("read", status=2)
+        self.run_program("read", "a.b", "--nope", status=2)
+
+    def test_every_command_has_help_with_an_example(self):
+        listing = self.run_program("--help").stdout
+        for command in ("create", "ingest", "read", "get", "changes", "show", "inspect", "compact", "drop", "rename", "jobs", "demo",
+                        "completion"):
+            self.assertIn(command, listing)
+            self.assertIn("Example", self.run_program(command, "--help").stdout, command)
+        self.assertRegex(self.run_program("--version").stdout, r"^headrace \d+\.\d+\.\d+")
+
+    def test_completion_scripts_name_every_command(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.run_program("completion", shell).stdout
+            self.assertIn("ingest", script)
+            self.assertIn("on-bad-record", script)
+
+    def test_names_do_not_leave_the_warehouse(self):
+        for name in ("..db.t", "a.b.c", "shop.", ".t", "shop"):
+            self.run_program("create", name, "--schema", "id INT", status=1)
+
+    def test_quiet_says_nothing_but_errors(self):
+        table = self.filled()
+        self.assertEqual(self.run_program("--quiet", "changes", table).stderr, "")
+        self.assertIn("not found", self.run_program("--quiet", "read", "shop.none", status=1).stderr)
+
+
+class Demo(ProgramCase):
+    def test_the_demo_shows_four_changes_in_order(self):
+        text = self.run_program("demo", warehouse=False).stdout
+        tail = text[text.index("What happened"):text.index("What the difference")]
+        changes = [json.loads(line) for line in tail.splitlines() if line.startswith("    {")]
+        self.assertEqual([(c["_rowkind"], c["plan"], c["address"]) for c in changes],
+                         [("+I", "trial", "Av. Paulista 1000"), ("-U", "trial", "Av. Paulista 1000"), ("+U", "pro", "Av. Paulista 1000"),
+                          ("-U", "pro", "Av. Paulista 1000"), ("+U", "pro", "Rua das Acácias 120"), ("-D", "pro", "Rua das Acácias 120")])
+
+    def test_the_demo_can_leave_its_table(self):
+        self.run_program("demo", "--keep", self.folder / "kept", warehouse=False)
+        self.assertEqual(self.rows("read", self.folder / "kept/warehouse/shop.db/customers", warehouse=False), [])
+        self.run_program("demo", "--keep", self.folder / "kept", warehouse=False, status=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+"""Ingest as a user runs it: resuming, repeating, bad records, standard input."""
+
+import json
+import unittest
+
+from program_case import FIXTURES, ProgramCase
+
+CDC = FIXTURES / "cdc"
+
+
+class Ingest(ProgramCase):
+    def test_the_captured_customers_make_their_table(self):
+        done = self.run_program("ingest", "shop.customers", CDC / "customers.debezium-schema.jsonl", "--create", "--keys",
+                                CDC / "customers.debezium-schema.keys.jsonl")
+        self.assertIn("created table shop.customers", done.stderr)
+        expected = [json.loads(line)["row"] for line in (CDC / "customers.expected.jsonl").read_text().splitlines()]
+        rows = self.rows("read", "shop.customers", "--ordered", "--columns", ",".join(expected[0]))
+        self.assertCountEqual(rows, expected)
+
+    def test_a_finished_input_is_not_ingested_twice_by_accident(self):
+        table = self.customers()
+        line = [{"id": 1, "name": "Ana", "plan": "trial"}]
+        self.ingest_lines(table, line)
+        done = self.ingest_lines(table, line)
+        self.assertIn("already ingested at snapshot 1", done.stderr)
+        self.assertEqual(len(self.rows("show", "snapshots", table)), 1)
+        self.ingest_lines(table, line, "--again")
+        self.assertEqual(len(self.rows("show", "snapshots", table)), 2)
+
+    def test_an_input_that_grew_goes_on_where_it_ended(self):
+        table = self.customers()
+        lines = [{"id": n, "name": "x", "plan": None} for n in range(5)]
+        self.ingest_lines(table, lines[:2])
+        self.ingest_lines(table, lines)
+        self.assertEqual(len(self.rows("changes", table)), 5)
+
+    def test_a_bad_record_stops_with_its_place_and_what_came_before_is_kept(self):
+        table = self.customers()
+        path = self.write("bad.jsonl", '{"id":1,"name":"a","plan":"b"}\n{"id":"x","name":"a","plan":"b"}\n{"id":3,"name":"a","plan":"b"}\n')
+        done = self.run_program("ingest", table, path, "--format", "json", status=1)
+        self.assertIn("bad.jsonl", done.stderr)
+        self.assertIn("line 2", done.stderr)
+        self.assertIn("id", done.stderr)
+        self.assertEqual([r["id"] for r in self.rows("read", table)], [1])
+
+    def test_dead_letters_keep_the_bytes_and_the_count_adds_up(self):
+        table = self.customers()
+        path = self.write("bad.jsonl", b'{"id":1,"name":"a","plan":"b"}\n{"id":2,"name":"\xff"}\nnot json\n\n{"id":3,"name":"a","plan":"b"}')
+        letters = self.folder / "letters.jsonl"
+        done = self.run_program("ingest", table, path, "--format", "json", "--on-bad-record", f"dead-letter={letters}", status=3)
+        self.assertIn("5 records read = 2 applied + 1 ignored + 2 dead letters", done.stderr)
+        self.assertEqual(len(letters.read_bytes().splitlines()), 2)
+        self.assertEqual({r["id"] for r in self.rows("read", table)}, {1, 3})
+
+    def test_standard_input_resumes_under_a_job_name(self):
+        table = self.customers()
+        text = '{"id":1,"name":"a","plan":"b"}\n'
+        self.run_program("ingest", table, "-", "--format", "json", "--job", "nightly", stdin=text)
+        done = self.run_program("ingest", table, "-", "--format", "json", "--job", "nightly", stdin=text)
+        self.assertIn("already ingested", done.stderr)
+        jobs = self.rows("jobs", table)
+        self.assertEqual([(j["job"], j["lines"]) for j in jobs], [("nightly", 1)])
+        self.run_program("jobs", table, "--drop", "nightly")
+        self.assertEqual(self.rows("jobs", table), [])
+        self.run_program("jobs", table, "--drop", "nightly", status=1)
+
+    def test_deletes_need_a_key(self):
+        self.run_program("create", "d.log", "--schema", "id INT, v STRING", "--option", "bucket=-1")
+        path = self.write("d.jsonl", '{"op":"-D","id":1,"v":"x"}\n')
+        self.run_program("ingest", "d.log", path, "--format", "json", "--kind-column", "op", status=1)
+
+    def test_options_that_are_not_built_are_refused_by_name(self):
+        for option in ("merge-engine=aggregation", "changelog-producer=lookup", "deletion-vectors.enabled=true", "file.format=orc"):
+            done = self.run_program("create", "d.t", "--schema", "id INT, v INT", "--primary-key", "id", "--option", option, status=1)
+            self.assertIn(option.split("=")[0], done.stderr)
+        self.assertEqual(self.rows("show", "tables"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
