@@ -152,15 +152,15 @@ TEST(ParquetFilesOfTheFixtures, HaveTheRowsOfTheirManifestEntriesUnderTheirOwnSc
   EXPECT_GT(files, 300);
 }
 
-// The newest state of a table as sorted JSON lines, merged the simple way: the largest sequence number of a key wins.
-std::vector<std::string> ScanLatest(const FixtureTable& table) {
+// The rows of `files` as sorted JSON lines, merged the simple way: the largest sequence number of a key wins.
+std::vector<std::string> Scan(const FixtureTable& table, const std::vector<ManifestEntry>& files) {
   const auto shape = table.latest();
   const bool keyed = shape->has_primary_key();
   const JsonLines values(shape->fields);
   const JsonLines keys(KeyFields(*shape));
   std::map<std::string, std::tuple<int64_t, int8_t, std::string>> newest;
   int64_t unkeyed = 0;
-  for (const ManifestEntry& entry : table.Live()) {
+  for (const ManifestEntry& entry : files) {
     const auto batches = ReadAll(table, entry.file, shape, {keyed, keyed, keyed, Names(*shape)});
     EXPECT_TRUE(batches.ok()) << batches.status();
     for (const auto& batch : batches.ValueOr({})) {
@@ -205,36 +205,52 @@ std::vector<std::string> LinesOf(const fs::path& path) {
   return lines;
 }
 
-struct Scan {
+struct ScanCase {
   const char* fixture;
   const char* table;
   const char* expected;
 };
 
-class ScanOf : public testing::TestWithParam<Scan> {};
+class ScanOf : public testing::TestWithParam<ScanCase> {};
 
 TEST_P(ScanOf, GivesTheJsonLinesThatJavaGives) {
   const auto& [fixture, name, expected] = GetParam();
-  const auto lines = ScanLatest(TableOf(fixture, name));
+  const FixtureTable table = TableOf(fixture, name);
+  const auto lines = Scan(table, table.Live());
   const auto wanted = LinesOf(fs::path(HEADRACE_FIXTURES) / fixture / "expected" / expected);
   ASSERT_EQ(lines.size(), wanted.size());
   for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i], wanted[i]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, ScanOf,
-                         testing::Values(Scan{"types-parquet", "pk", "pk.scan-2.jsonl"},
-                                         Scan{"types-parquet", "appended", "appended.scan-2.jsonl"},
-                                         Scan{"types-parquet", "multisets", "multisets.scan-1.jsonl"},
-                                         Scan{"schema-evolution", "keyed", "keyed.after-compaction.scan-latest.jsonl"},
-                                         Scan{"schema-evolution", "appended_parquet", "appended_parquet.scan-7.jsonl"},
-                                         Scan{"thin-mode", "t_parquet", "t_parquet.scan-5.jsonl"},
-                                         Scan{"compress-lz4", "t_parquet", "t_parquet.scan-2.jsonl"},
-                                         Scan{"compress-gzip", "t_parquet", "t_parquet.scan-2.jsonl"}),
+                         testing::Values(ScanCase{"types-parquet", "pk", "pk.scan-2.jsonl"},
+                                         ScanCase{"types-parquet", "appended", "appended.scan-2.jsonl"},
+                                         ScanCase{"types-parquet", "multisets", "multisets.scan-1.jsonl"},
+                                         ScanCase{"schema-evolution", "keyed", "keyed.after-compaction.scan-latest.jsonl"},
+                                         ScanCase{"schema-evolution", "appended_parquet", "appended_parquet.scan-7.jsonl"},
+                                         ScanCase{"thin-mode", "t_parquet", "t_parquet.scan-5.jsonl"},
+                                         ScanCase{"compress-lz4", "t_parquet", "t_parquet.scan-2.jsonl"},
+                                         ScanCase{"compress-gzip", "t_parquet", "t_parquet.scan-2.jsonl"}),
                          [](const auto& info) {
                            std::string name = std::string(info.param.fixture) + "_" + info.param.table;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// The table is compacted at the end: its old files, each under the schema of its time, give the same rows.
+TEST(OldFilesOfTheEvolvedTable, GiveTheRowsOfTheCompactedOneUnderTheLatestSchema) {
+  const FixtureTable table = TableOf("schema-evolution", "keyed");
+  std::vector<ManifestEntry> old;
+  std::set<SchemaId> schemas;
+  for (const ManifestEntry& entry : table.entries) {
+    if (entry.kind != EntryKind::kAdd || entry.file.level != Level(0)) continue;
+    old.push_back(entry);
+    schemas.insert(entry.file.schema_id);
+  }
+  EXPECT_GE(schemas.size(), 6u);
+  EXPECT_EQ(Scan(table, old), LinesOf(fs::path(HEADRACE_FIXTURES) / "schema-evolution/expected" /
+                                      "keyed.after-compaction.scan-latest.jsonl"));
+}
 
 // What of a manifest entry the rows alone decide.
 struct Facts {
