@@ -205,10 +205,17 @@ Result<Snapshot> SnapshotFor(const Table& table, const std::string& scan) {
   return ReadSnapshot(table, SnapshotId(std::stoll(scan)));
 }
 
+// False for what other tests look at: the facts of `info`, system tables.
+bool IsAboutRows(const Expectation& expectation) {
+  const std::string& what = expectation.what;
+  return what.find("scan-") != std::string::npos || what.starts_with("changes-from-") || what == "ordered" || what == "placement";
+}
+
 void Check(const Table& table, const Expectation& expectation) {
   SCOPED_TRACE(expectation.what);
-  if (expectation.what.starts_with("scan-")) {
-    const std::string of = expectation.what.substr(5);
+  const size_t scan = expectation.what.find("scan-");
+  if (scan != std::string::npos) {
+    const std::string of = expectation.what.substr(scan + 5);
     const Result<Snapshot> snapshot = SnapshotFor(table, of);
     ASSERT_TRUE(snapshot.ok()) << snapshot.status();
     const Result<Table> then = of == "latest" ? Result<Table>(table) : TableAsOf(table, *snapshot);
@@ -230,7 +237,13 @@ TEST_P(ReadFixture, AsJavaReadsItOrNotAtAll) {
   Result<Table> table = Open(fixture);
   if (fixture.refused_option.empty()) {
     ASSERT_TRUE(table.ok()) << table.status();
-    for (const Expectation& expectation : ExpectationsOf(fixture)) Check(*table, expectation);
+    int checked = 0;
+    for (const Expectation& expectation : ExpectationsOf(fixture)) {
+      if (!IsAboutRows(expectation)) continue;
+      Check(*table, expectation);
+      ++checked;
+    }
+    EXPECT_GT(checked, 0) << "nothing is expected of this table";
     const auto latest = ReadLatestSnapshot(*table);
     ASSERT_TRUE(latest.ok()) << latest.status();
     if (latest->has_value() && table->schema->has_primary_key()) CheckPointGets(*table, **latest);
