@@ -1,9 +1,9 @@
 // Reading one data file as record batches in file order, in the shape of the table's current schema.
 //
 // Columns are found by the names of the schema the file was written with, mapped to the table by field id, and cast where a
-// type was widened; a column the file does not know reads as null. Key columns come from _KEY_… or, in thin files, from the
-// values. Not thread-safe; readers of different files are independent. Parquet alone: a file of another format is
-// kUnsupported naming `file.format`.
+// type was widened; a column the file does not know reads as null, whatever the table says of nulls. Key columns come from _KEY_…
+// or, in thin files and where the value column is read as well, from the values. Not thread-safe; readers of different files are
+// independent. Parquet alone: a file of another format is kUnsupported naming `file.format`.
 #pragma once
 
 #include <cstdint>

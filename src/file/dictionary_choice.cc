@@ -26,7 +26,7 @@ bool Repeats(const ArrayType& array) {
     distinct.insert(array.GetView(row));
     ++looked_at;
   }
-  return static_cast<int64_t>(distinct.size()) * kRowsPerValue <= looked_at;
+  return looked_at > 0 && static_cast<int64_t>(distinct.size()) * kRowsPerValue <= looked_at;
 }
 
 bool LeafRepeats(const arrow::Array& array) {
