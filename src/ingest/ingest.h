@@ -23,12 +23,9 @@
 #include "catalog/table.h"
 #include "format/table_schema.h"
 #include "ingest/event.h"
+#include "ingest/event_format.h"
 
 namespace headrace::ingest {
-
-enum class EventFormat { kAuto, kDebeziumJson, kJson, kCsv, kParquet, kArrow };
-Result<EventFormat> ParseEventFormat(std::string_view name);  // "debezium-json", "json", "csv", "parquet", "arrow", "auto" or ""
-std::string_view NameOf(EventFormat format);
 
 struct CommitEvery {
   std::optional<int64_t> rows;

@@ -219,7 +219,7 @@ size_t LineSource::FindLineEnd() {
 void LineSource::Consume(size_t line_bytes, bool ended) {
   line_ = std::string_view(buffer_).substr(begin_, line_bytes);
   const size_t taken = line_bytes + (ended ? 1 : 0);
-  hash_->Add(std::string_view(buffer_).substr(begin_, taken));
+  unhashed_ = std::string_view(buffer_).substr(begin_, taken);
   bytes_ += static_cast<int64_t>(taken);
   begin_ += taken;
   searched_ = begin_;
@@ -228,7 +228,22 @@ void LineSource::Consume(size_t line_bytes, bool ended) {
   ++lines_;
 }
 
+void LineSource::HashLastLine() const {
+  if (!unhashed_.empty()) hash_->Add(unhashed_);
+  unhashed_ = {};
+}
+
+void LineSource::Unread() {
+  begin_ -= unhashed_.size();
+  bytes_ -= static_cast<int64_t>(unhashed_.size());
+  searched_ = begin_;
+  unhashed_ = {};
+  open_end_ = false;
+  --lines_;
+}
+
 Result<LineSource::Event> LineSource::Next() {
+  HashLastLine();
   while (true) {
     const size_t end = FindLineEnd();
     if (end != std::string::npos) {
@@ -244,13 +259,13 @@ Result<LineSource::Event> LineSource::Next() {
   }
 }
 
-Result<std::vector<std::string_view>> LineSource::Peek() {
+Result<std::vector<std::string_view>> LineSource::Peek(const std::atomic<bool>* cancel) {
   // Wait for a first whole line, then take what comes without waiting.
   while (true) {
     const bool has_line = end_ > begin_ && std::memchr(buffer_.data() + begin_, '\n', end_ - begin_) != nullptr;
     if (has_line && end_ - begin_ >= kPeek) break;
     HEADRACE_ASSIGN_OR_RETURN(const Filled filled, Fill());
-    if (filled == Filled::kEnd || (filled == Filled::kIdle && has_line)) break;
+    if (filled == Filled::kEnd || (filled == Filled::kIdle && (has_line || (cancel != nullptr && cancel->load())))) break;
   }
   std::vector<std::string_view> lines;
   std::string_view rest = std::string_view(buffer_).substr(begin_, end_ - begin_);
@@ -272,6 +287,7 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
     }
     if (event == Event::kLine) *header = line_;
   }
+  HashLastLine();
   while (bytes_ < position.bytes) {
     if (begin_ == end_) {
       HEADRACE_ASSIGN_OR_RETURN(const Filled filled, Fill());
@@ -313,6 +329,7 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
 }
 
 std::string LineSource::hash() const {
+  HashLastLine();
   char text[17];
   std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(hash_->state)));
   return text;

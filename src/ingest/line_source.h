@@ -6,6 +6,7 @@
 // they are a position to come back to: SkipTo reads the same bytes again and refuses others.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,6 +34,8 @@ class LineSource {
 
   enum class Event { kLine, kIdle, kEnd };
   Result<Event> Next();
+  // Gives the last line back: the next Next() hands it out again. Once after each kLine.
+  void Unread();
 
   std::string_view line() const { return line_; }
   int64_t lines() const { return lines_; }  // handed out; the number of line()
@@ -42,8 +45,9 @@ class LineSource {
   std::string hash() const;
   const std::string& path() const { return path_; }
 
-  // Whole lines at the present place without consuming them: at least one if there is one, and what else lies in about a megabyte.
-  Result<std::vector<std::string_view>> Peek();
+  // Whole lines at the present place without consuming them: at least one if there is one, and what else lies in about a megabyte. Waits for
+  // the first one, unless `cancel` is set meanwhile.
+  Result<std::vector<std::string_view>> Peek(const std::atomic<bool>* cancel = nullptr);
 
   // Consumes what `position` consumed. kInvalid when the bytes are not the same ones, or fewer. `header` gets the first record.
   Status SkipTo(const InputPosition& position, std::string* header);
@@ -57,6 +61,7 @@ class LineSource {
   // The end of the line at begin_ (of its '\n'), or npos when it is not in the buffer yet.
   size_t FindLineEnd();
   void Consume(size_t line_bytes, bool ended);
+  void HashLastLine() const;
 
   const std::string path_;
   const LineSourceOptions options_;
@@ -69,6 +74,7 @@ class LineSource {
   CsvState csv_state_ = CsvState::kFieldStart;  // at searched_
   bool at_end_ = false;
   std::string_view line_;
+  mutable std::string_view unhashed_;  // the last line with its end, in the buffer: not in the hash yet, so that it can be given back
   int64_t lines_ = 0;
   int64_t bytes_ = 0;
   bool open_end_ = false;

@@ -111,6 +111,20 @@ TEST_F(LineSourceTest, ReadsZstdAndNamesOtherPackings) {
   EXPECT_THAT(gzip->Next().status().ToString(), HasSubstr("packed by gzip"));
 }
 
+TEST_F(LineSourceTest, ALineCanBeGivenBackAndIsNotInThePositionThen) {
+  const std::string path = Write("a", "one\ntwo\nthree");
+  auto source = *LineSource::Open(path, {});
+  auto only_one = *LineSource::Open(path, {});
+  ASSERT_TRUE(only_one->Next().ok());
+  ASSERT_TRUE(source->Next().ok());
+  ASSERT_TRUE(source->Next().ok());
+  source->Unread();
+  EXPECT_EQ(source->hash(), only_one->hash());
+  EXPECT_EQ(source->bytes(), 4);
+  EXPECT_EQ(source->lines(), 1);
+  EXPECT_THAT(ReadAll(source.get()), ElementsAre("two", "three"));
+}
+
 TEST_F(LineSourceTest, PeekConsumesNothing) {
   auto source = *LineSource::Open(Write("a", "one\ntwo"), {});
   EXPECT_THAT(*source->Peek(), ElementsAre("one", "two"));

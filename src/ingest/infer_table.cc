@@ -1,0 +1,239 @@
+#include "ingest/infer_table.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <arrow/type.h>
+
+#include "ingest/connect_schema.h"
+#include "ingest/csv_decoder.h"
+#include "ingest/json_tape.h"
+#include "ingest/plain_types.h"
+#include "ingest/source_table.h"
+
+namespace headrace::ingest {
+namespace {
+
+bool IsObject(const JsonToken* token) { return token != nullptr && token->kind == JsonKind::kObject; }
+
+const JsonToken* Payload(const JsonToken* token) {
+  if (!IsObject(token)) return nullptr;
+  const JsonToken* payload = FindMember(*token, "payload");
+  return payload != nullptr && FindMember(*token, "schema") != nullptr ? (IsObject(payload) ? payload : nullptr) : token;
+}
+
+// One sampled line that is a change of a row.
+class SampledEvent {
+ public:
+  bool Parse(const std::string& line, const std::string* key_line) {
+    event_ = key_ = schema_ = nullptr;
+    if (!line_.Parse(line) || !IsObject(&line_.root())) return false;
+    const JsonToken* root = &line_.root();
+    const JsonToken* value = FindMember(*root, "value");
+    if (value == nullptr) value = FindMember(*root, "payload");
+    if (value != nullptr && FindMember(*root, "key") != nullptr && FindMember(*root, "op") == nullptr) {
+      key_ = Unpacked(*FindMember(*root, "key"), &key_tape_);
+      root = Unpacked(*value, &value_tape_);
+      if (root == nullptr) return false;
+    }
+    if (key_line != nullptr && key_tape_.Parse(*key_line)) key_ = KeyOfRecord(key_tape_.root());
+    event_ = Payload(root);
+    if (event_ != root) schema_ = FindMember(*root, "schema");
+    return event_ != nullptr && FindMember(*event_, "op") != nullptr && IsObject(FindMember(*event_, "source"));
+  }
+
+  const JsonToken& event() const { return *event_; }
+  const JsonToken* schema() const { return schema_; }
+  SourceName source() const { return SourceNameOf(FindMember(*event_, "source")); }
+  const JsonToken* row() const {
+    const JsonToken* after = FindMember(*event_, "after");
+    return IsObject(after) ? after : FindMember(*event_, "before");
+  }
+  // The columns of the message's key.
+  std::vector<std::string> KeyColumns() const {
+    std::vector<std::string> names;
+    const JsonToken* key = Payload(key_);
+    if (key == nullptr) return names;
+    for (const JsonToken* name = key->begin(); name != key->end(); name = name[1].next()) names.emplace_back(name->view());
+    return names;
+  }
+
+ private:
+  static const JsonToken* Unpacked(const JsonToken& token, JsonTape* tape) {
+    if (token.kind != JsonKind::kString) return &token;
+    return tape->Parse(token.view()) ? &tape->root() : nullptr;
+  }
+  static const JsonToken* KeyOfRecord(const JsonToken& root) {
+    if (root.kind != JsonKind::kObject) return nullptr;
+    const JsonToken* key = FindMember(root, "key");
+    return key != nullptr && (IsObject(key) || key->is_null()) ? key : &root;
+  }
+
+  JsonTape line_;
+  JsonTape value_tape_;
+  JsonTape key_tape_;
+  const JsonToken* event_ = nullptr;
+  const JsonToken* key_ = nullptr;
+  const JsonToken* schema_ = nullptr;
+};
+
+// Columns in the order they were first seen, and what was seen in them.
+class PlainColumns {
+ public:
+  void Add(const JsonToken& row, const std::string& left_out) {
+    for (const JsonToken* name = row.begin(); name != row.end(); name = name[1].next()) {
+      if (!left_out.empty() && name->view() == left_out) continue;
+      TypeOf(name->view()).AddJson(name[1]);
+    }
+  }
+  PlainType& TypeOf(std::string_view name) {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found != names_.end()) return types_[found - names_.begin()];
+    names_.emplace_back(name);
+    return types_.emplace_back();
+  }
+  Result<std::vector<DataField>> Fields(const ValueModes& modes) const {
+    std::vector<DataField> fields;
+    for (size_t i = 0; i < names_.size(); ++i) {
+      DataField field;
+      field.name = names_[i];
+      HEADRACE_ASSIGN_OR_RETURN(field.type, types_[i].TypeOf(names_[i], modes));
+      fields.push_back(std::move(field));
+    }
+    return fields;
+  }
+  std::vector<DataField> FieldsOfText() const {
+    std::vector<DataField> fields;
+    for (size_t i = 0; i < names_.size(); ++i) {
+      DataField field;
+      field.name = names_[i];
+      field.type = types_[i].TypeOfText();
+      fields.push_back(std::move(field));
+    }
+    return fields;
+  }
+  bool empty() const { return names_.empty(); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<PlainType> types_;
+};
+
+Result<NewTable> Finish(std::vector<DataField> fields, std::vector<std::string> message_key, const CreateRequest& request) {
+  NewTable table;
+  table.fields = std::move(fields);
+  table.primary_keys = request.primary_key.empty() ? std::move(message_key) : request.primary_key;
+  table.partition_keys = request.partition_by;
+  table.options = request.table_options;
+  if (table.primary_keys.empty()) {
+    return Invalid("creating the table: nothing says what its primary key is; name it by --primary-key, give the message keys by --keys FILE, or "
+                   "make a table without a key first by `headrace create`");
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> SourceTablesOf(const Sample& sample) {
+  std::vector<std::string> names;
+  SampledEvent event;
+  for (const std::string& line : sample.lines) {
+    if (!event.Parse(line, nullptr) || !event.source().known()) continue;
+    const JsonToken* op = FindMember(event.event(), "op");
+    if (op->kind != JsonKind::kString || op->view() == "m") continue;
+    std::string name = event.source().ToString();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& options, const CreateRequest& request) {
+  SampledEvent event;
+  PlainColumns columns;
+  std::vector<std::string> message_key;
+  std::string taken;  // the source table, as of the first event
+  for (size_t i = 0; i < sample.lines.size(); ++i) {
+    const std::string* key_line = i < sample.keys.size() ? &sample.keys[i] : nullptr;
+    if (!event.Parse(sample.lines[i], key_line)) continue;
+    const SourceName source = event.source();
+    if (!options.source_table.empty() && !source.Matches(options.source_table)) continue;
+    if (taken.empty()) taken = source.ToString();
+    if (source.ToString() != taken || !IsObject(event.row())) continue;
+    if (message_key.empty()) message_key = event.KeyColumns();
+    const JsonToken* image = event.schema() == nullptr ? nullptr : FindConnectField(*event.schema(), "after");
+    if (image == nullptr) {
+      columns.Add(*event.row(), {});
+      continue;
+    }
+    std::vector<ConnectField> connect;
+    std::string why;
+    if (!ReadConnectFields(*image, &connect, &why)) return Invalid("creating the table from the schema of line ", i + 1, ": ", why);
+    std::vector<DataField> fields;
+    for (ConnectField& one : connect) {
+      DataField field;
+      field.name = std::move(one.name);
+      field.type = std::move(one.type);
+      fields.push_back(std::move(field));
+    }
+    return Finish(std::move(fields), std::move(message_key), request);
+  }
+  if (columns.empty()) {
+    return Invalid("creating the table: the first ", sample.lines.size(), " lines have no change event",
+                   options.source_table.empty() ? "" : " of the source table " + options.source_table, " to take its columns from");
+  }
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<DataField> fields, columns.Fields(options.modes));
+  return Finish(std::move(fields), std::move(message_key), request);
+}
+
+Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& options, const CreateRequest& request) {
+  JsonTape tape;
+  PlainColumns columns;
+  for (const std::string& line : sample.lines) {
+    if (tape.Parse(line) && IsObject(&tape.root())) columns.Add(tape.root(), options.kind_column);
+  }
+  if (columns.empty()) return Invalid("creating the table: the first ", sample.lines.size(), " lines hold no row to take its columns from");
+  ValueModes modes = options.modes;
+  modes.decimal = DecimalMode::kString;  // text is text in plain rows
+  if (modes.binary == BinaryMode::kUnsaid) modes.binary = BinaryMode::kHex;
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<DataField> fields, columns.Fields(modes));
+  return Finish(std::move(fields), {}, request);
+}
+
+Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options, const CreateRequest& request) {
+  std::vector<CsvField> header;
+  std::vector<CsvField> record;
+  std::string why = "there is no header";
+  if (sample.lines.empty() || !SplitCsvRecord(sample.lines[0], options.csv_delimiter, &header, &why)) {
+    return Invalid("creating the table from CSV: ", why);
+  }
+  if (header[0].text.starts_with("\xEF\xBB\xBF")) header[0].text.erase(0, 3);
+  PlainColumns columns;
+  for (const CsvField& field : header) {
+    if (field.text != options.kind_column || field.text.empty()) columns.TypeOf(field.text);
+  }
+  for (size_t i = 1; i < sample.lines.size(); ++i) {
+    if (!SplitCsvRecord(sample.lines[i], options.csv_delimiter, &record, &why) || record.size() != header.size()) continue;
+    for (size_t j = 0; j < record.size(); ++j) {
+      const bool null = !record[j].quoted && (record[j].text.empty() || record[j].text == options.csv_null);
+      if (!null && (options.kind_column.empty() || header[j].text != options.kind_column)) columns.TypeOf(header[j].text).AddText(record[j].text);
+    }
+  }
+  return Finish(columns.FieldsOfText(), {}, request);
+}
+
+Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options, const CreateRequest& request) {
+  std::vector<DataField> fields;
+  for (const std::shared_ptr<arrow::Field>& column : schema.fields()) {
+    if (!options.kind_column.empty() && column->name() == options.kind_column) continue;
+    DataField field;
+    field.name = column->name();
+    const Result<DataType> type = FromArrowType(*column->type());
+    if (!type.ok()) return WithContext("creating the table, column '" + column->name() + "'", type.status());
+    field.type = *type;
+    field.type.nullable = column->nullable();
+    fields.push_back(std::move(field));
+  }
+  return Finish(std::move(fields), {}, request);
+}
+
+}  // namespace headrace::ingest

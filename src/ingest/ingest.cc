@@ -1,0 +1,213 @@
+#include "ingest/ingest.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <xxhash.h>
+
+#include "ingest/columnar_source.h"
+#include "ingest/foreign_form.h"
+#include "ingest/infer_table.h"
+#include "ingest/ingest_run.h"
+#include "ingest/line_source.h"
+
+namespace headrace::ingest {
+namespace {
+
+constexpr size_t kSampledLines = 1000;
+constexpr size_t kLinesToKnowAForm = 20;
+
+bool IsColumnar(EventFormat format) { return format == EventFormat::kParquet || format == EventFormat::kArrow; }
+
+// By the name's ending, one ".zst" taken off; kAuto when it does not tell.
+EventFormat FormatOfName(std::string_view path) {
+  if (path.ends_with(".zst")) path.remove_suffix(4);
+  if (path.ends_with(".csv")) return EventFormat::kCsv;
+  if (path.ends_with(".parquet")) return EventFormat::kParquet;
+  if (path.ends_with(".arrow") || path.ends_with(".arrows") || path.ends_with(".feather") || path.ends_with(".ipc")) return EventFormat::kArrow;
+  return EventFormat::kAuto;
+}
+
+bool Has(const JsonToken& object, std::string_view name) { return FindMember(object, name) != nullptr; }
+
+bool IsDebezium(const JsonToken& root) {
+  const bool event = Has(root, "op") && (Has(root, "before") || Has(root, "after") || Has(root, "source"));
+  const bool enveloped = Has(root, "schema") && Has(root, "payload");
+  const bool message = Has(root, "key") && (Has(root, "value") || Has(root, "payload"));
+  const bool schema_change = Has(root, "ddl") && Has(root, "source");
+  const bool boundary = Has(root, "status") && Has(root, "event_count");
+  return event || enveloped || message || schema_change || boundary || (root.length == 1 && Has(root, "ts_ms"));
+}
+
+// What the first lines are: an event makes them Debezium, another object plain rows.
+EventFormat FormatOfLines(const std::vector<std::string>& lines) {
+  JsonTape tape;
+  for (const std::string& line : lines) {
+    if (!tape.Parse(line) || tape.root().kind != JsonKind::kObject) continue;
+    return IsDebezium(tape.root()) ? EventFormat::kDebeziumJson : EventFormat::kJson;
+  }
+  return EventFormat::kAuto;
+}
+
+std::string ForeignFormOf(const std::vector<std::string>& lines) {
+  JsonTape tape;
+  for (size_t i = 0; i < std::min(lines.size(), kLinesToKnowAForm); ++i) {
+    std::string foreign = tape.Parse(lines[i]) ? RecogniseForeignJson(tape.root()) : RecogniseForeignText(lines[i]);
+    if (!foreign.empty()) return foreign;
+    if (tape.error().empty() && tape.root().kind == JsonKind::kObject && IsDebezium(tape.root())) return {};
+  }
+  return {};
+}
+
+std::string JoinNames(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+class OpenedIngestion final : public Ingestion {
+ public:
+  explicit OpenedIngestion(IngestOptions options) : options_(std::move(options)) {}
+
+  Status Open();
+  Result<NewTable> ProposeTable(const CreateRequest& request) override;
+  Status Run(const Table& table, IngestReport* report) override;
+
+ private:
+  Status CheckOptions() const;
+  Status LookAtLines();
+  Status ChooseFormat();
+  Status CheckForm() const;
+  std::string JobName(const Table& table) const;
+
+  const IngestOptions options_;
+  RunInputs inputs_;
+  Sample sample_;
+};
+
+Status OpenedIngestion::Open() {
+  if (options_.inputs.empty()) return Invalid("ingesting: no input was given; name files, a glob, or - for standard input");
+  HEADRACE_ASSIGN_OR_RETURN(inputs_.paths, ExpandInputs(options_.inputs));
+  inputs_.format = options_.format;
+  if (inputs_.format == EventFormat::kAuto) inputs_.format = FormatOfName(inputs_.paths.front());
+  HEADRACE_RETURN_NOT_OK(CheckOptions());
+  if (IsColumnar(inputs_.format)) return Status::OK();
+  HEADRACE_RETURN_NOT_OK(LookAtLines());
+  HEADRACE_RETURN_NOT_OK(ChooseFormat());
+  return CheckForm();
+}
+
+Status OpenedIngestion::CheckOptions() const {
+  const auto stdins = std::count(inputs_.paths.begin(), inputs_.paths.end(), "-");
+  if (stdins > 1) return Invalid("ingesting: standard input (-) is named ", stdins, " times; it can be read once");
+  if (stdins == 1 && IsColumnar(inputs_.format)) {
+    return Unsupported("ingesting: ", NameOf(inputs_.format), " is read from files, not from standard input; write it to a file first");
+  }
+  std::vector<std::string> sorted = inputs_.paths;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) return Invalid("ingesting: the input ", *twice, " is named twice");
+  if (!options_.keys_file.empty() && inputs_.paths.size() != 1) {
+    return Invalid("ingesting: a keys file goes with one input, line by line; there are ", inputs_.paths.size());
+  }
+  if (options_.commit_every.rows && *options_.commit_every.rows < 1) return Invalid("ingesting: a commit every ", *options_.commit_every.rows, " rows; at least 1");
+  return options_.job.empty() ? Status::OK() : CheckJobName(options_.job);
+}
+
+// The first lines of the first input that has any. Standard input stays open, for it cannot be opened twice.
+Status OpenedIngestion::LookAtLines() {
+  LineSourceOptions options;
+  options.max_line_bytes = options_.max_line_bytes;
+  options.csv = inputs_.format == EventFormat::kCsv;
+  options.csv_delimiter = options_.csv_delimiter;
+  for (const std::string& path : inputs_.paths) {
+    HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<LineSource> source, LineSource::Open(path, options));
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, source->Peek(options_.cancel));
+    for (size_t i = 0; i < std::min(lines.size(), kSampledLines); ++i) sample_.lines.emplace_back(lines[i]);
+    if (path == "-") inputs_.opened = std::move(source);
+    if (!sample_.lines.empty()) break;
+  }
+  if (options_.keys_file.empty()) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<LineSource> keys, LineSource::Open(options_.keys_file, LineSourceOptions{}));
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, keys->Peek(options_.cancel));
+  for (size_t i = 0; i < std::min(lines.size(), kSampledLines); ++i) sample_.keys.emplace_back(lines[i]);
+  return Status::OK();
+}
+
+Status OpenedIngestion::ChooseFormat() {
+  if (inputs_.format != EventFormat::kAuto) return Status::OK();
+  inputs_.format = FormatOfLines(sample_.lines);
+  if (inputs_.format != EventFormat::kAuto) return Status::OK();
+  const std::string foreign = ForeignFormOf(sample_.lines);
+  if (!foreign.empty()) return Unsupported("ingesting ", inputs_.paths.front(), ": ", foreign);
+  if (sample_.lines.empty()) {
+    inputs_.format = EventFormat::kDebeziumJson;  // nothing to read: any will do
+    return Status::OK();
+  }
+  return Invalid("ingesting ", inputs_.paths.front(), ": its first lines do not tell what it is; say so by --format, one of debezium-json, json, "
+                 "csv, parquet, arrow");
+}
+
+// Forms that are not read, and streams of several tables, are refused before anything is written.
+Status OpenedIngestion::CheckForm() const {
+  if (inputs_.format == EventFormat::kCsv) return Status::OK();
+  if (inputs_.format == EventFormat::kJson && options_.format == EventFormat::kJson) return Status::OK();
+  const std::string foreign = ForeignFormOf(sample_.lines);
+  if (!foreign.empty()) return Unsupported("ingesting ", inputs_.paths.front(), ": ", foreign);
+  if (!options_.source_table.empty() || !options_.dead_letter_file.empty()) return Status::OK();
+  const std::vector<std::string> tables = SourceTablesOf(sample_);
+  if (tables.size() <= 1) return Status::OK();
+  return Invalid("ingesting ", inputs_.paths.front(), ": its events are of ", tables.size(), " source tables (", JoinNames(tables),
+                 "); one ingest takes one of them: choose it by --source-table");
+}
+
+Result<NewTable> OpenedIngestion::ProposeTable(const CreateRequest& request) {
+  switch (inputs_.format) {
+    case EventFormat::kAuto:
+    case EventFormat::kDebeziumJson:
+      return TableOfDebezium(sample_, options_, request);
+    case EventFormat::kJson:
+      return TableOfJsonLines(sample_, options_, request);
+    case EventFormat::kCsv:
+      return TableOfCsv(sample_, options_, request);
+    case EventFormat::kParquet:
+    case EventFormat::kArrow: {
+      HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<ColumnarSource> source, ColumnarSource::Open(inputs_.paths.front(), inputs_.format));
+      return TableOfArrow(*source->schema(), options_, request);
+    }
+  }
+  return Invalid("creating the table: no format");
+}
+
+// The same command is the same job. What may differ between two tries (how often to commit, where bad records go) is no part of it.
+std::string OpenedIngestion::JobName(const Table& table) const {
+  if (!options_.job.empty()) return options_.job;
+  if (std::find(inputs_.paths.begin(), inputs_.paths.end(), "-") != inputs_.paths.end()) return {};
+  std::string identity = table.path;
+  std::error_code error;
+  for (const std::string& input : options_.inputs) identity += '\n' + std::filesystem::absolute(input, error).lexically_normal().string();
+  identity += '\n' + std::string(NameOf(inputs_.format)) + '\n' + options_.source_table;
+  char name[32];
+  std::snprintf(name, sizeof(name), "ingest-%016llx", static_cast<unsigned long long>(XXH3_64bits(identity.data(), identity.size())));
+  return name;
+}
+
+Status OpenedIngestion::Run(const Table& table, IngestReport* report) {
+  IngestRun run(table, options_, std::move(inputs_), JobName(table), report);
+  return run.Run();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ingestion>> Ingestion::Open(IngestOptions options) {
+  auto ingestion = std::make_unique<OpenedIngestion>(std::move(options));
+  HEADRACE_RETURN_NOT_OK(ingestion->Open());
+  return ingestion;
+}
+
+Status RunIngest(const Table& table, IngestOptions options, IngestReport* report) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<Ingestion> ingestion, Ingestion::Open(std::move(options)));
+  return ingestion->Run(table, report);
+}
+
+}  // namespace headrace::ingest

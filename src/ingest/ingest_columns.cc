@@ -1,0 +1,77 @@
+// The half of a run that reads Parquet and Arrow: batch by batch, and row by row where a batch does not fit the table.
+#include <arrow/api.h>
+
+#include "ingest/ingest_run.h"
+
+namespace headrace::ingest {
+
+Result<IngestRun::Turn> IngestRun::RunColumns(const std::string& path) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<ColumnarSource> source, ColumnarSource::Open(path, inputs_.format));
+  InputPosition* entry = EntryOf(path);
+  if (!entry->hash.empty()) HEADRACE_RETURN_NOT_OK(source->SkipTo(*entry));
+  entry->hash = source->hash();
+  while (true) {
+    if (cancelled()) {
+      HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
+      return turn == Turn::kOn ? Turn::kCancelled : turn;
+    }
+    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, source->Next());
+    if (batch == nullptr) break;
+    HEADRACE_ASSIGN_OR_RETURN(Turn turn, HandleBatch(source.get(), entry, batch));
+    if (turn == Turn::kOn) {
+      HEADRACE_ASSIGN_OR_RETURN(turn, CommitIfDue());
+    }
+    if (turn != Turn::kOn) return turn;
+    NoteProgress(0);
+  }
+  entry->ended = true;
+  earlier_bytes_ += source->size_bytes();
+  return options_.commit_every.file ? Commit(false) : Turn::kOn;
+}
+
+Result<IngestRun::Turn> IngestRun::HandleBatch(ColumnarSource* source, InputPosition* entry,
+                                               const std::shared_ptr<arrow::RecordBatch>& batch) {
+  const auto apply = [&](const CastRows& cast, int64_t records) -> Status {
+    HEADRACE_RETURN_NOT_OK(writer_->Pass(cast.rows, cast.kinds));
+    now_.lines += records;
+    now_.applied += cast.rows->num_rows();
+    now_.ignored += records - cast.rows->num_rows();
+    if (records != cast.rows->num_rows()) report_->ignored_by_rule["update before"] += records - cast.rows->num_rows();
+    entry->bytes += records;
+    entry->lines += records;
+    return Status::OK();
+  };
+  const Result<CastRows> whole = CastToTable(batch, shape_, options_.kind_column);
+  if (whole.ok()) {
+    HEADRACE_RETURN_NOT_OK(apply(*whole, batch->num_rows()));
+    return Turn::kOn;
+  }
+  const Status fits = CheckColumns(*batch->schema(), shape_, options_.kind_column);
+  if (!fits.ok()) return WithContext("ingesting " + source->path(), fits);
+
+  // Some row does not fit: find out which.
+  for (int64_t i = 0; i < batch->num_rows(); ++i) {
+    const std::shared_ptr<arrow::RecordBatch> row = batch->Slice(i, 1);
+    const Result<CastRows> cast = CastToTable(row, shape_, options_.kind_column);
+    if (cast.ok()) {
+      HEADRACE_RETURN_NOT_OK(apply(*cast, 1));
+      continue;
+    }
+    const int64_t number = entry->lines + 1;
+    if (writer_->dead_letters() == nullptr) {
+      HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
+      if (turn != Turn::kOn) return turn;
+      return Invalid("ingesting ", source->path(), ", row ", number, ": ", cast.status().message(),
+                     ". Nothing of this row was taken, and what came before it is committed. Keep such records aside by --on-bad-record "
+                     "dead-letter=FILE");
+    }
+    writer_->dead_letters()->Add({source->path(), number, "", cast.status().message(), RowAsJson(*row, 0)});
+    ++now_.dead_letters;
+    ++now_.lines;
+    ++entry->bytes;
+    ++entry->lines;
+  }
+  return Turn::kOn;
+}
+
+}  // namespace headrace::ingest

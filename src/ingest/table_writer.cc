@@ -1,0 +1,142 @@
+#include "ingest/table_writer.h"
+
+#include <arrow/record_batch.h>
+#include <arrow/array.h>
+
+#include "base/uuid.h"
+#include "catalog/snapshots.h"
+#include "commit/commit.h"
+#include "read/scan.h"
+
+namespace headrace::ingest {
+namespace {
+
+constexpr int64_t kRowsToPassOn = 8192;
+constexpr int64_t kBytesToPassOn = 16LL << 20;
+constexpr int64_t kRowsBetweenSizes = 64;
+constexpr int kTriesOfUnknown = 3;
+
+}  // namespace
+
+TableWriter::TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start)
+    : table_(table),
+      shape_(shape),
+      options_(options),
+      job_(std::move(job)),
+      user_(job_.empty() ? "headrace-once-" + NewUuid() : CommitUserOf(job_)),
+      committed_(std::move(start)),
+      buffer_(shape->fields) {}
+
+Status TableWriter::Open() {
+  if (options_.budget == nullptr) return Invalid("ingesting into ", table_.name, ": no memory budget was given");
+  HEADRACE_RETURN_NOT_OK(OpenDeadLetters());
+  return Restart();
+}
+
+Status TableWriter::OpenDeadLetters() {
+  if (options_.dead_letter_file.empty()) return Status::OK();
+  const int64_t bytes = committed_.dead_letter_file == options_.dead_letter_file ? committed_.dead_letter_bytes : 0;
+  HEADRACE_ASSIGN_OR_RETURN(dead_letters_, DeadLetters::Open(options_.dead_letter_file, job_.empty() ? user_ : job_, bytes));
+  return Status::OK();
+}
+
+Status TableWriter::Restart() {
+  session_.reset();
+  buffer_.TruncateTo(0);
+  rows_passed_ = 0;
+  wrote_ = false;
+  if (dead_letters_ != nullptr) dead_letters_->Forget();
+  if (current_ != nullptr) current_->Clear();
+  SessionOptions options;
+  options.commit_user = user_;
+  options.budget = options_.budget;
+  options.compactors = options_.compactors;
+  HEADRACE_ASSIGN_OR_RETURN(session_, WriteSession::Open(table_, std::move(options)));
+  HEADRACE_ASSIGN_OR_RETURN(view_, ReadLatestSnapshot(table_));
+  last_commit_ms_ = table_.clock->NowMs();
+  return Status::OK();
+}
+
+int64_t TableWriter::ms_since_commit() const { return table_.clock->NowMs() - last_commit_ms_; }
+
+Status TableWriter::PassRowsOn(bool at_once) {
+  const int64_t rows = buffer_.rows();
+  if (rows == 0) return Status::OK();
+  if (!at_once && rows < kRowsToPassOn && (rows % kRowsBetweenSizes != 0 || buffer_.byte_size() < kBytesToPassOn)) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const RowBuffer::Batch batch, buffer_.Finish());
+  return Pass(batch.rows, batch.kinds);
+}
+
+Status TableWriter::Pass(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) {
+  if (rows->num_rows() == 0) return Status::OK();
+  wrote_ = true;
+  HEADRACE_RETURN_NOT_OK(session_->Write(rows, kinds));
+  rows_passed_ += rows->num_rows();
+  return Status::OK();
+}
+
+Status TableWriter::DeleteEverything() {
+  if (!view_) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<arrow::RecordBatchReader> reader, OpenScan(table_, *view_, {}));
+  while (true) {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    HEADRACE_RETURN_NOT_OK(reader->ReadNext(&batch));
+    if (batch == nullptr) return Status::OK();
+    const std::vector<int8_t> kinds(batch->num_rows(), static_cast<int8_t>(RowKind::kDelete));
+    const auto kind_array = std::make_shared<arrow::Int8Array>(batch->num_rows(), arrow::Buffer::FromVector(kinds));
+    HEADRACE_RETURN_NOT_OK(Pass(batch, kind_array));
+  }
+}
+
+Status TableWriter::Commit(Position position, bool last) {
+  HEADRACE_RETURN_NOT_OK(PassRowsOn(true));
+  position.rows = committed_.rows + rows_passed_;
+  if (dead_letters_ != nullptr) {
+    position.dead_letter_file = dead_letters_->path();
+    position.dead_letter_bytes = dead_letters_->bytes();
+  }
+  position.identifier = committed_.identifier;
+  const bool moved = !(position == committed_);
+  if (!moved && !(last && wrote_)) return Status::OK();
+  if (dead_letters_ != nullptr) HEADRACE_RETURN_NOT_OK(dead_letters_->Sync());
+
+  position.identifier = committed_.identifier + 1;
+  HEADRACE_ASSIGN_OR_RETURN(PreparedCommit prepared, session_->PrepareCommit(position.identifier, last));
+  if (!job_.empty()) {
+    prepared.properties[std::string(kPositionPrefix) + job_] = SerializePosition(position);
+    prepared.commit_when_empty = moved;
+  }
+  HEADRACE_RETURN_NOT_OK(PublishPrepared(prepared));
+  committed_ = std::move(position);
+  rows_passed_ = 0;
+  last_commit_ms_ = table_.clock->NowMs();
+  if (current_ != nullptr) current_->Clear();
+  return Status::OK();
+}
+
+Status TableWriter::PublishPrepared(const PreparedCommit& prepared) {
+  Result<std::vector<Snapshot>> made = session_->Commit(prepared);
+  for (int tries = 1; tries < kTriesOfUnknown && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries) made = session_->Commit(prepared);
+  HEADRACE_RETURN_NOT_OK(made.status());
+  if (made->empty()) return Status::OK();
+  view_ = made->back();
+  last_snapshot_ = view_->id;
+  ++commits_;
+  return job_.empty() ? Status::OK() : KeepSnapshot(table_, job_, view_->id);
+}
+
+Result<bool> TableWriter::FindInTable(const std::vector<Value>& key, RowBuffer* into) {
+  if (!view_) return false;
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> row, FindByKey(table_, *view_, key, {}));
+  if (row == nullptr || row->num_rows() == 0) return false;
+  HEADRACE_RETURN_NOT_OK(into->AppendArrowRow(*row, 0, RowKind::kInsert));
+  return true;
+}
+
+void TableWriter::KeepCurrentRows() {
+  if (current_ != nullptr) return;
+  current_ = std::make_unique<UncommittedRows>(
+      shape_, [this](const std::vector<Value>& key, RowBuffer* into) { return FindInTable(key, into); });
+}
+
+}  // namespace headrace::ingest
