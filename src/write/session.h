@@ -1,16 +1,15 @@
 // A writer of one table: batches go to buckets, buckets buffer and flush, and a prepared commit comes out.
 //
 // One thread calls it; compactions run beside it on `compactors`. Sequence numbers of a bucket continue after the largest in its
-// live files and strictly increase. All buffers draw on one budget: past it the largest bucket flushes. A session sees the
-// table as it was at its last commit; after a commit conflict it is closed and opened anew. Source: AbstractFileStoreWrite,
-// MergeTreeWriter, KeyAndBucketExtractor.
+// live files and strictly increase. All buffers draw on one budget: past it the largest bucket flushes. Buckets are opened when rows
+// come for them and closed when they have been idle for a commit. A session sees the table as it was at its last commit; what other writers
+// committed meanwhile is taken in then. A compaction that loses to another writer is dropped; rows never are. After an error of
+// PrepareCommit or Commit other than kCommitUnknown (commit again) the session is closed and opened anew.
+// Source: AbstractFileStoreWrite, MergeTreeWriter, KeyAndBucketExtractor.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "base/task_group.h"
 #include "catalog/table.h"
 #include "commit/commit.h"
+#include "write/bucket_router.h"
 
 namespace headrace {
 
@@ -33,25 +33,25 @@ struct SessionOptions {
 
 class WriteSession {
  public:
-  // `table` was opened for Access::kWrite.
+  // `table` was opened for Access::kWrite. Budget and compactors outlive the session.
   static Result<std::unique_ptr<WriteSession>> Open(const Table& table, SessionOptions options);
+  // What was flushed and not handed over by PrepareCommit is deleted.
   virtual ~WriteSession() = default;
 
   // `rows` has all columns of the table in schema order; `kinds` one RowKind byte a row, or null for inserts. A NOT NULL column
   // holding null, or a delete for a table without a key, is kInvalid and names row and column; nothing of the batch is kept.
-  virtual Status Write(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) = 0;
+  virtual Status Write(const std::shared_ptr<arrow::RecordBatch>& rows,
+                       const std::shared_ptr<arrow::Array>& kinds) = 0;
 
-  // Asks for a compaction of every bucket that has files (of `partitions` if given).
+  // Asks for a compaction of every bucket that has files. PrepareCommit with `wait_for_compaction` hands over all of their results.
   virtual Status Compact(bool full) = 0;
 
   // Flushes, takes what compactions have finished (all of them when `wait_for_compaction`), and prepares the commit.
   virtual Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) = 0;
 
   // Commits what PrepareCommit gave and moves the session's view on. Renumbers after a lost race where numbers overlap.
+  // The snapshots made, oldest first.
   virtual Result<std::vector<Snapshot>> Commit(const PreparedCommit& prepared) = 0;
 };
-
-// The table's bucket of each row. Exposed for tests: bit-equal to Java. Source: BucketFunction, keyvalue.md §7.
-Result<std::vector<BucketId>> AssignBuckets(const Table& table, const arrow::RecordBatch& rows, int32_t total_buckets);
 
 }  // namespace headrace

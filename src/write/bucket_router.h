@@ -1,0 +1,35 @@
+// Batches to (partition, bucket) slices: the same key always goes to the same bucket, bit-equal to Java's hash.
+//
+// Rows of one slice keep their order, so changes of one key stay in order. Pure functions of schema, options and rows.
+// Source: FixedBucketRowKeyExtractor, DefaultBucketFunction, ModBucketFunction, BinaryRow.hashCode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "catalog/table.h"
+#include "format/binary_row.h"
+
+namespace headrace {
+
+// The bucket of each row, of `total_buckets`; all 0 when the table has no buckets (-1).
+Result<std::vector<BucketId>> AssignBuckets(const Table& table, const arrow::RecordBatch& rows,
+                                            int32_t total_buckets);
+
+struct Slice {
+  BinaryRow partition;
+  BucketId bucket;
+  std::shared_ptr<arrow::RecordBatch> rows;
+  std::shared_ptr<arrow::Array> kinds;  // null: all inserts
+};
+
+// In order of first appearance. Each slice has memory of its own, unless it is the whole batch.
+Result<std::vector<Slice>> SplitByBucket(const Table& table, const std::shared_ptr<arrow::RecordBatch>& rows,
+                                         const std::shared_ptr<arrow::Array>& kinds, arrow::MemoryPool* pool);
+
+}  // namespace headrace

@@ -1,0 +1,94 @@
+#include "write/bucket_writer.h"
+
+#include <chrono>
+
+#include "lsm/tree_changes.h"
+
+namespace headrace {
+
+BucketWriter::~BucketWriter() {
+  if (tree_ == nullptr) return;
+  (void)DropRunning();
+  // What was handed over belongs to its commit; the rest is nobody's.
+  (void)tree_->Discard();
+}
+
+Status BucketWriter::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
+                            const std::shared_ptr<arrow::Array>& kinds) {
+  dirty_ = true;
+  written_since_full_ = true;
+  return tree_->Append(rows, kinds);
+}
+
+Status BucketWriter::Flush() {
+  if (tree_->buffered_rows() > 0) {
+    dirty_ = true;
+    HEADRACE_RETURN_NOT_OK(FinishCompaction(/*wait=*/tree_->ShouldWaitForCompaction()));
+    HEADRACE_RETURN_NOT_OK(tree_->Flush());
+  }
+  HEADRACE_RETURN_NOT_OK(FinishCompaction(/*wait=*/false));
+  return StartCompaction(/*full=*/false);
+}
+
+Status BucketWriter::Compact(bool full) {
+  if (tree_->buffered_rows() > 0) {
+    dirty_ = true;
+    HEADRACE_RETURN_NOT_OK(tree_->Flush());
+  }
+  HEADRACE_RETURN_NOT_OK(FinishCompaction(/*wait=*/true));
+  return StartCompaction(full);
+}
+
+Result<FileChange> BucketWriter::PrepareChange(bool wait) {
+  HEADRACE_RETURN_NOT_OK(Flush());
+  HEADRACE_RETURN_NOT_OK(FinishCompaction(wait || tree_->ShouldWaitForCompaction()));
+  dirty_ = false;
+  return tree_->TakeChange();
+}
+
+Result<FileIncrement> BucketWriter::Salvage() {
+  HEADRACE_RETURN_NOT_OK(DropRunning());
+  HEADRACE_RETURN_NOT_OK(tree_->Flush());
+  FileChange change = tree_->TakeChange();
+  tree_ = nullptr;
+  dirty_ = false;
+  (void)DeleteMade(change.compact, files_);
+  return std::move(change.append);
+}
+
+Status BucketWriter::StartCompaction(bool full) {
+  if (compaction_under_way() || stale_) return Status::OK();
+  const std::optional<CompactionPlan> plan = tree_->PickCompaction(full);
+  if (full) written_since_full_ = false;
+  if (!plan.has_value()) return Status::OK();
+  dirty_ = true;
+  if (compactors_ == nullptr) return TakeOver(tree_->RunCompaction(*plan));
+  running_ = compactors_->SubmitFor<CompactionResult>(
+      [tree = tree_.get(), plan = *plan] { return tree->RunCompaction(plan); });
+  return Status::OK();
+}
+
+Status BucketWriter::FinishCompaction(bool wait) {
+  if (!compaction_under_way()) return Status::OK();
+  if (!wait && running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return Status::OK();
+  return TakeOver(running_.get());
+}
+
+Status BucketWriter::TakeOver(const Result<CompactionResult>& result) {
+  if (result.ok()) return tree_->ApplyCompaction(*result);
+  HEADRACE_RETURN_NOT_OK(tree_->DropCompaction());
+  // Another writer compacted the same files and they have been removed since: its work is as good as ours.
+  if (IsKind(result.status(), ErrorKind::kNotFound)) {
+    stale_ = true;
+    return Status::OK();
+  }
+  return result.status();
+}
+
+Status BucketWriter::DropRunning() {
+  if (!compaction_under_way()) return Status::OK();
+  const Result<CompactionResult> result = running_.get();
+  return tree_->DropCompaction(result.ok() ? &*result : nullptr);
+}
+
+}  // namespace headrace

@@ -1,0 +1,67 @@
+#include "write/live_view.h"
+
+#include <algorithm>
+
+#include "catalog/snapshots.h"
+
+namespace headrace {
+
+Status LiveView::CheckTotalBuckets(const ManifestEntry& entry) const {
+  const int32_t option = table_.options.bucket;
+  if (entry.total_buckets <= 0 || option <= 0 || entry.total_buckets == option) return Status::OK();
+  return Invalid("writing to table ", table_.name, ": ", table_.Describe(entry.partition, entry.bucket),
+                 " has files for ", entry.total_buckets, " buckets, the option bucket says ", option,
+                 "; overwrite the partition to change its number of buckets, or set bucket back");
+}
+
+Status LiveView::Keep(std::vector<ManifestEntry> entries) {
+  for (ManifestEntry& entry : entries) {
+    HEADRACE_RETURN_NOT_OK(CheckTotalBuckets(entry));
+    files_[{std::move(entry.partition), entry.bucket}].push_back(std::move(entry.file));
+  }
+  return Status::OK();
+}
+
+Status LiveView::Load(const std::vector<BucketKey>& buckets) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+  const SnapshotId id = latest.has_value() ? latest->id : SnapshotId(0);
+  const bool again =
+      std::any_of(buckets.begin(), buckets.end(), [&](const BucketKey& key) { return taken_.contains(key); });
+  if (id != snapshot_ || again) {
+    loaded_.clear();
+    taken_.clear();
+    files_.clear();
+  }
+  snapshot_ = id;
+  if (!latest.has_value()) return Status::OK();
+
+  std::set<BinaryRow> missing;
+  for (const BucketKey& key : buckets)
+    if (!loaded_.contains(key.first)) missing.insert(key.first);
+  if (missing.empty()) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(
+      auto entries,
+      LiveFiles(table_, *latest,
+                {.partitions = std::vector<BinaryRow>(missing.begin(), missing.end()), .bucket = {}}));
+  HEADRACE_RETURN_NOT_OK(Keep(std::move(entries)));
+  loaded_.insert(missing.begin(), missing.end());
+  return Status::OK();
+}
+
+std::vector<DataFileMeta> LiveView::Take(const BucketKey& bucket) {
+  taken_.insert(bucket);
+  auto node = files_.extract(bucket);
+  return node.empty() ? std::vector<DataFileMeta>{} : std::move(node.mapped());
+}
+
+Result<std::vector<BucketKey>> LiveView::AllBuckets() const {
+  HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+  std::vector<BucketKey> buckets;
+  if (!latest.has_value()) return buckets;
+  HEADRACE_ASSIGN_OR_RETURN(const auto entries, LiveFiles(table_, *latest));
+  std::set<BucketKey> distinct;
+  for (const ManifestEntry& entry : entries) distinct.insert({entry.partition, entry.bucket});
+  return std::vector<BucketKey>(distinct.begin(), distinct.end());
+}
+
+}  // namespace headrace

@@ -1,0 +1,50 @@
+// The live files of some partitions at one snapshot, for a writer that opens their buckets one after the other.
+//
+// Partitions are read together, so that manifests are read once for many buckets; a bucket's files are handed out once and forgotten, so
+// that the view does not keep what the trees hold. One thread. Source: FileSystemWriteRestore.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "catalog/table.h"
+#include "format/binary_row.h"
+#include "format/data_file_meta.h"
+
+namespace headrace {
+
+using BucketKey = std::pair<BinaryRow, BucketId>;
+
+class LiveView {
+ public:
+  // The table outlives the view.
+  explicit LiveView(const Table& table) : table_(table) {}
+
+  // Makes Take answer for these buckets as of the newest snapshot. kInvalid when a partition was written with another number of buckets
+  // than the table has now.
+  Status Load(const std::vector<BucketKey>& buckets);
+
+  // The snapshot of the last Load; 0 before the first one.
+  SnapshotId snapshot() const { return snapshot_; }
+  // Once per Load.
+  std::vector<DataFileMeta> Take(const BucketKey& bucket);
+  // All buckets of the table that have files in the newest snapshot.
+  Result<std::vector<BucketKey>> AllBuckets() const;
+
+ private:
+  Status CheckTotalBuckets(const ManifestEntry& entry) const;
+  Status Keep(std::vector<ManifestEntry> entries);
+
+  const Table& table_;
+  SnapshotId snapshot_{0};
+  std::set<BinaryRow> loaded_;  // partitions
+  std::set<BucketKey> taken_;
+  std::map<BucketKey, std::vector<DataFileMeta>> files_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,266 @@
+#include "write/session.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <arrow/util/byte_size.h>
+
+#include "base/uuid.h"
+#include "catalog/snapshots.h"
+#include "lsm/tree_changes.h"
+#include "write/bucket_writer.h"
+#include "write/live_view.h"
+#include "write/lost_compactions.h"
+#include "write/row_checks.h"
+#include "write/session_commit.h"
+
+namespace headrace {
+namespace {
+
+bool IsFullCompactionDue(const TableOptions& options, int64_t identifier) {
+  if (!options.full_compaction_delta_commits.has_value() || options.write_only) return false;
+  const int64_t every = *options.full_compaction_delta_commits;
+  return identifier == kBatchCommitIdentifier || (every > 0 && identifier % every == 0);
+}
+
+class TableSession final : public WriteSession {
+ public:
+  TableSession(const Table& table, SessionOptions options, Reservation reservation, SnapshotId newest)
+      : table_(table),
+        options_(std::move(options)),
+        pool_(options_.pool == nullptr ? arrow::default_memory_pool() : options_.pool),
+        reservation_(std::move(reservation)),
+        view_(table_),
+        committer_(table_, newest) {}
+
+  Status Write(const std::shared_ptr<arrow::RecordBatch>& rows,
+               const std::shared_ptr<arrow::Array>& kinds) override {
+    HEADRACE_ASSIGN_OR_RETURN(const CheckedRows checked, CheckRows(table_, rows, kinds, pool_));
+    // Every bucket is opened before the first row is kept.
+    HEADRACE_ASSIGN_OR_RETURN(const auto slices, SplitByBucket(table_, checked.rows, checked.kinds, pool_));
+    std::vector<BucketKey> keys;
+    for (const Slice& slice : slices) keys.emplace_back(slice.partition, slice.bucket);
+    HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
+    for (const Slice& slice : slices) HEADRACE_RETURN_NOT_OK(AppendSlice(slice));
+    return Status::OK();
+  }
+
+  Status Compact(bool full) override {
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<BucketKey> keys, view_.AllBuckets());
+    for (const auto& [key, writer] : writers_) keys.push_back(key);
+    std::erase_if(keys, [](const BucketKey& key) { return key.second.value < 0; });
+    HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
+    for (const BucketKey& key : std::set<BucketKey>(keys.begin(), keys.end()))
+      HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(full));
+    return FitReservation();
+  }
+
+  Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) override {
+    const bool full = IsFullCompactionDue(table_.options, identifier);
+    for (const auto& [key, writer] : writers_)
+      if (full && writer->written_since_full()) HEADRACE_RETURN_NOT_OK(writer->Compact(true));
+
+    PreparedCommit prepared;
+    prepared.user = options_.commit_user;
+    prepared.identifier = identifier;
+    SnapshotId base = committer_.newest();
+    for (const auto& [key, writer] : writers_) {
+      HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait_for_compaction || full));
+      if (!change.empty()) salvaged_[key].Add(change, writer->base());
+    }
+    for (auto& [key, salvaged] : salvaged_) {
+      base = std::min(base, salvaged.base);
+      prepared.changes.push_back({key.first, key.second, TotalBuckets(), std::move(salvaged.change)});
+    }
+    salvaged_.clear();
+    prepared.base_snapshot = base;
+    HEADRACE_RETURN_NOT_OK(FitReservation());
+    return prepared;
+  }
+
+  Result<std::vector<Snapshot>> Commit(const PreparedCommit& prepared) override {
+    HEADRACE_ASSIGN_OR_RETURN(SessionCommit done, committer_.Commit(prepared, [this](const BucketKey& key) {
+      return SpecOf(key);
+    }));
+    HEADRACE_RETURN_NOT_OK(CatchUp(prepared, done));
+    return std::move(done.snapshots);
+  }
+
+ private:
+  // What a bucket changed that no PrepareCommit has handed over, kept while its writer is opened anew.
+  struct Salvaged {
+    FileChange change;
+    SnapshotId base{INT64_MAX};  // what the kept files were planned on
+
+    void Add(const FileChange& more, SnapshotId planned_on) {
+      base = std::min(base, planned_on);
+      const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+      append(change.append.added, more.append.added);
+      append(change.append.changelog, more.append.changelog);
+      append(change.compact.added, more.compact.added);
+      append(change.compact.removed, more.compact.removed);
+      append(change.compact.changelog, more.compact.changelog);
+    }
+  };
+
+  // What the manifest says: the fixed number, or -1.
+  int32_t TotalBuckets() const { return table_.options.bucket; }
+
+  Result<BucketTreeSpec> SpecOf(const BucketKey& key) const {
+    BucketTreeSpec spec;
+    HEADRACE_ASSIGN_OR_RETURN(spec.files.directory, table_.BucketDirectory(key.first, key.second));
+    spec.files.store = table_.store.get();
+    spec.files.schema = table_.schema;
+    spec.files.schema_by_id = table_.schema_by_id;
+    spec.files.options = &table_.options;
+    spec.files.clock = table_.clock.get();
+    spec.files.pool = pool_;
+    spec.uuid = NewUuid();
+    return spec;
+  }
+
+  Status OpenBuckets(const std::vector<BucketKey>& keys) {
+    std::vector<BucketKey> missing;
+    for (const BucketKey& key : std::set<BucketKey>(keys.begin(), keys.end()))
+      if (!writers_.contains(key)) missing.push_back(key);
+    if (missing.empty()) return Status::OK();
+    HEADRACE_RETURN_NOT_OK(view_.Load(missing));
+    for (const BucketKey& key : missing) {
+      std::vector<DataFileMeta> live = view_.Take(key);
+      if (const auto it = salvaged_.find(key); it != salvaged_.end())
+        live.insert(live.end(), it->second.change.append.added.begin(), it->second.change.append.added.end());
+      HEADRACE_ASSIGN_OR_RETURN(BucketTreeSpec spec, SpecOf(key));
+      BucketFiles files = spec.files;
+      auto tree = BucketTree::Open(std::move(spec), live);
+      if (!tree.ok())
+        return WithContext(
+            "opening " + table_.Describe(key.first, key.second) + " of table " + table_.name + " for writing",
+            tree.status());
+      writers_[key] = std::make_unique<BucketWriter>(std::move(*tree), std::move(files), view_.snapshot(),
+                                                     options_.compactors);
+    }
+    return Status::OK();
+  }
+
+  // A slice too large for the budget comes in pieces.
+  Status AppendSlice(const Slice& slice) {
+    HEADRACE_ASSIGN_OR_RETURN(const int64_t bytes, arrow::util::ReferencedBufferSize(*slice.rows));
+    const int64_t most =
+        std::max<int64_t>(1, std::min(options_.budget->limit(), table_.options.write_buffer_bytes) / 2);
+    const int64_t pieces =
+        std::clamp<int64_t>((bytes + most - 1) / most, 1, std::max<int64_t>(1, slice.rows->num_rows()));
+    const int64_t rows_a_piece = (slice.rows->num_rows() + pieces - 1) / pieces;
+    BucketWriter& writer = *writers_.at({slice.partition, slice.bucket});
+    for (int64_t at = 0; at < slice.rows->num_rows(); at += rows_a_piece) {
+      HEADRACE_RETURN_NOT_OK(MakeRoom(bytes / pieces));
+      HEADRACE_RETURN_NOT_OK(
+          writer.Append(slice.rows->Slice(at, rows_a_piece),
+                        slice.kinds == nullptr ? nullptr : slice.kinds->Slice(at, rows_a_piece)));
+      HEADRACE_RETURN_NOT_OK(FitReservation());
+    }
+    return Status::OK();
+  }
+
+  int64_t BufferedBytes() const {
+    int64_t bytes = 0;
+    for (const auto& [key, writer] : writers_) bytes += writer->buffered_bytes();
+    return bytes;
+  }
+
+  // Flushes until `bytes` more fit.
+  Status MakeRoom(int64_t bytes) {
+    while (true) {
+      const int64_t buffered = BufferedBytes();
+      if (buffered + bytes <= table_.options.write_buffer_bytes || buffered == 0) {
+        const Status fits =
+            reservation_.Resize(buffered + bytes, "rows to be written to table " + table_.name);
+        if (fits.ok() || buffered == 0) return fits;
+      }
+      HEADRACE_RETURN_NOT_OK(FlushLargest());
+    }
+  }
+
+  // The reservation follows what is buffered; where the budget does not allow it, buffers are flushed.
+  Status FitReservation() {
+    while (true) {
+      const int64_t buffered = BufferedBytes();
+      const Status fits = reservation_.Resize(buffered, "rows to be written to table " + table_.name);
+      if (fits.ok() || buffered == 0) return fits;
+      HEADRACE_RETURN_NOT_OK(FlushLargest());
+    }
+  }
+
+  Status FlushLargest() {
+    const auto largest = std::max_element(writers_.begin(), writers_.end(), [](const auto& a, const auto& b) {
+      return a.second->buffered_bytes() < b.second->buffered_bytes();
+    });
+    return largest->second->Flush();
+  }
+
+  // After a commit: writers see what others committed before it, and idle ones are closed.
+  Status CatchUp(const PreparedCommit& prepared, const SessionCommit& done) {
+    std::set<BucketKey> busy;
+    for (const BucketChange& change : prepared.changes) busy.insert({change.partition, change.bucket});
+    for (auto it = writers_.begin(); it != writers_.end();) {
+      const BucketKey& key = it->first;
+      BucketWriter& writer = *it->second;
+      const bool rebuild = done.rebuild.contains(key) || writer.stale();
+      const bool touched = done.all_touched || done.touched.contains(key);
+      const bool idle = !busy.contains(key) && !writer.dirty() && !writer.compaction_under_way();
+      if (!rebuild && !touched && !idle) {
+        if (!writer.dirty()) writer.set_base(committer_.newest());
+        ++it;
+        continue;
+      }
+      // A compaction of files that are still there goes on; the tree learns of the new files when it is done.
+      if (!done.rebuild.contains(key) && writer.compaction_under_way()) {
+        writer.set_stale();
+        ++it;
+        continue;
+      }
+      HEADRACE_RETURN_NOT_OK(SalvageFrom(key, &writer));
+      it = writers_.erase(it);
+    }
+    return FitReservation();
+  }
+
+  Status SalvageFrom(const BucketKey& key, BucketWriter* writer) {
+    if (!writer->dirty() && !writer->compaction_under_way()) return Status::OK();
+    const SnapshotId base = writer->base();
+    HEADRACE_ASSIGN_OR_RETURN(FileIncrement append, writer->Salvage());
+    if (append.empty()) return Status::OK();
+    salvaged_[key].Add({std::move(append), {}}, base);
+    return Status::OK();
+  }
+
+  const Table table_;
+  const SessionOptions options_;
+  arrow::MemoryPool* const pool_;
+  Reservation reservation_;
+  LiveView view_;
+  SessionCommitter committer_;
+  std::map<BucketKey, std::unique_ptr<BucketWriter>> writers_;
+  std::map<BucketKey, Salvaged> salvaged_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<WriteSession>> WriteSession::Open(const Table& table, SessionOptions options) {
+  if (options.budget == nullptr)
+    return Invalid("opening table ", table.name, " for writing: a memory budget is required");
+  if (options.commit_user.empty())
+    return Invalid("opening table ", table.name, " for writing: a commit user is required");
+  HEADRACE_ASSIGN_OR_RETURN(Reservation reservation,
+                            options.budget->Reserve(0, "rows to be written to table " + table.name));
+  HEADRACE_ASSIGN_OR_RETURN(const auto newest, FindLatestSnapshotId(table));
+  return std::make_unique<TableSession>(table, std::move(options), std::move(reservation),
+                                        newest.value_or(SnapshotId(0)));
+}
+
+}  // namespace headrace
