@@ -308,6 +308,60 @@ TEST(BucketTree, RaisedSequencesKeepRowsAndKinds) {
   EXPECT_NE(raised.added[0].name, append.added[0].name);
 }
 
+// A flush and a compaction with one operation of the store failing. Gives whether the fault came.
+bool FlushAndCompactWithFault(int64_t at, const std::string& columns, const std::vector<std::string>& keys) {
+  SCOPED_TRACE("operation " + std::to_string(at));
+  TestTable table(columns, keys);
+  table.options.changelog_producer = keys.empty() ? ChangelogProducer::kNone : ChangelogProducer::kInput;
+  table.options.append_compaction_min_files = 2;
+  const auto store = std::make_shared<FaultStore>(std::make_shared<MemoryStore>());
+  BucketFiles files = table.Files();
+  files.store = store.get();
+  const auto on_disk = [&] {
+    std::vector<std::string> names;
+    for (const FileInfo& info : store->List("/t/bucket-0").ValueOrDie()) names.push_back(info.path);
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  auto tree = BucketTree::Open({files, "w"}, {}).ValueOrDie();
+  RandomRows rows(5);
+  const auto append = [&] { HEADRACE_EXPECT_OK(tree->Append(rows.Batch(table.schema->fields, 20).ValueOrDie(), nullptr)); };
+  append();
+  HEADRACE_EXPECT_OK(tree->Flush());
+  append();
+  // Deleting is how a failure is cleaned up; it is not made to fail here.
+  store->SetPlan({FaultKind::kFail, at, [](StoreOperation op, const std::string&) { return op != StoreOperation::kDelete && op != StoreOperation::kList; }});
+  std::vector<std::string> before = on_disk();
+  if (!tree->Flush().ok()) {
+    EXPECT_EQ(on_disk(), before);
+    EXPECT_EQ(tree->buffered_rows(), 20);
+    HEADRACE_EXPECT_OK(tree->Flush());
+  }
+  before = on_disk();
+  const auto plan = tree->PickCompaction(keys.empty() ? false : true);
+  EXPECT_TRUE(plan.has_value());
+  if (!plan.has_value()) return false;
+  auto result = tree->RunCompaction(*plan);
+  if (!result.ok()) {
+    EXPECT_EQ(on_disk(), before);
+    HEADRACE_EXPECT_OK(tree->DropCompaction());
+    EXPECT_TRUE(tree->PickCompaction(keys.empty() ? false : true).has_value()) << "it can be tried again";
+  } else {
+    HEADRACE_EXPECT_OK(tree->ApplyCompaction(*result));
+    EXPECT_EQ(tree->LiveFiles().size(), 1u);
+  }
+  return store->fired();
+}
+
+TEST(BucketTree, AnyFailureOfTheStoreLeavesNoFileAndCanBeTriedAgain) {
+  int64_t at = 0;
+  while (FlushAndCompactWithFault(at, "k BIGINT NOT NULL, v STRING", {"k"})) ++at;
+  EXPECT_GT(at, 20);
+  at = 0;
+  while (FlushAndCompactWithFault(at, "a INT, b STRING", {})) ++at;
+  EXPECT_GT(at, 10);
+}
+
 TEST(RowBucket, KeepsRowsInOrderThroughFlushesAndCompactions) {
   TestTable table("a INT, b STRING", {});
   table.options.append_compaction_min_files = 3;
