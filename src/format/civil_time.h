@@ -28,6 +28,6 @@ inline constexpr int64_t kMillisPerDay = 86400000;
 
 // Division that rounds down, so that instants before 1970 fall into the right day and millisecond.
 constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0); }
-constexpr int64_t FloorMod(int64_t a, int64_t b) { return a - FloorDiv(a, b) * b; }
+constexpr int64_t FloorMod(int64_t a, int64_t b) { return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0); }
 
 }  // namespace headrace

@@ -122,6 +122,11 @@ TEST(CivilTime, EveryDayOfFourHundredYearsGoesThereAndBack) {
   EXPECT_EQ(DateText(-2147483648LL), "-5877641-06-23");
 }
 
+TEST(ValueText, PrintsTheFirstAndTheLastInstant) {
+  EXPECT_EQ(ToText(Value(Timestamp{INT64_MIN, 0}), Type("TIMESTAMP(3)")), "-292275055-05-16T16:47:04.192");
+  EXPECT_EQ(ToText(Value(Timestamp{INT64_MAX, 999999}), Type("TIMESTAMP(9)")), "+292278994-08-17T07:12:55.807999999");
+}
+
 TEST(Arrays, GiveTheValueTheyWereMadeOf) {
   const std::pair<const char*, const char*> cases[] = {
       {"BOOLEAN", "true"},     {"TINYINT", "7"},           {"SMALLINT", "7"},  {"INT", "7"},      {"BIGINT", "7"},
