@@ -96,7 +96,8 @@ ColumnBuffer::ColumnBuffer(const DataType& type) : type_(type), width_(FixedWidt
 
 void ColumnBuffer::AppendNull() {
   if (type_.root == TypeRoot::kRow) {
-    for (ColumnBuffer& child : children_) child.AppendNull();
+    // Under a null row a field that may not be null has some value: writers look at the fields alone.
+    for (ColumnBuffer& child : children_) child.type().nullable ? child.AppendNull() : child.AppendZero();
   } else if (width_ > 0) {
     fixed_.resize(fixed_.size() + width_);
   } else {

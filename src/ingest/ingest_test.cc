@@ -1,0 +1,575 @@
+// Whole ingests: files into real tables in a memory store, read back.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <arrow/api.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/writer.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <parquet/arrow/writer.h>
+
+#include "catalog/snapshots.h"
+#include "catalog/test_tables.h"
+#include "ingest/decoder_test_kit.h"
+#include "ingest/encoded_bytes.h"
+#include "ingest/ingest.h"
+#include "ingest/jobs.h"
+#include "io/fault_store.h"
+#include "read/changes.h"
+#include "read/scan.h"
+
+namespace headrace::ingest {
+namespace {
+
+using ::headrace::testing::MakeTestTable;
+using ::headrace::testing::Must;
+using ::headrace::testing::Reopened;
+using ::headrace::testing::TestTable;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr const char* kCustomers = "customer_id BIGINT NOT NULL, name STRING NOT NULL, email STRING, plan STRING, address STRING";
+constexpr const char* kCustomer = R"({"before":null,"after":{"customer_id":%d,"name":"%s","email":null,"plan":"x","address":"y"},"op":"c"})";
+
+std::string Fixture(const std::string& name) { return std::string(HEADRACE_FIXTURES) + "/cdc/" + name; }
+
+class IngestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("headrace-ingest-" + std::to_string(::getpid()) + "-" +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Write(const std::string& name, const std::string& bytes) {
+    const std::string path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  static std::string Customer(int id, const std::string& name) {
+    char text[300];
+    std::snprintf(text, sizeof(text), kCustomer, id, name.c_str());
+    return std::string(text) + "\n";
+  }
+  IngestOptions OptionsFor(const std::string& input) {
+    IngestOptions options;
+    options.inputs = {input};
+    options.budget = &budget_;
+    return options;
+  }
+  static std::vector<std::string> RowsOf(const Table& table, const std::vector<std::string>& leave_out = {}) {
+    std::vector<std::string> texts;
+    const std::optional<Snapshot> snapshot = Must(ReadLatestSnapshot(table));
+    if (!snapshot) return texts;
+    const auto reader = Must(OpenScan(table, *snapshot, {}));
+    RowBuffer rows(table.schema->fields);
+    while (true) {
+      std::shared_ptr<arrow::RecordBatch> batch;
+      EXPECT_TRUE(reader->ReadNext(&batch).ok());
+      if (batch == nullptr) break;
+      for (int64_t i = 0; i < batch->num_rows(); ++i) EXPECT_TRUE(rows.AppendArrowRow(*batch, i, RowKind::kInsert).ok());
+    }
+    for (int64_t i = 0; i < rows.rows(); ++i) {
+      std::map<std::string, std::string> row;
+      for (size_t c = 0; c < table.schema->fields.size(); ++c) row[table.schema->fields[c].name] = CellText(rows.column(static_cast<int>(c)), i);
+      std::string text;
+      for (const auto& [name, value] : row) {
+        if (std::find(leave_out.begin(), leave_out.end(), name) == leave_out.end()) text += (text.empty() ? "" : "|") + name + "=" + value;
+      }
+      texts.push_back(std::move(text));
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  }
+  static std::vector<std::string> ChangesOf(const Table& table) {
+    std::vector<std::string> changes;
+    const auto stream = Must(ChangeStream::Open(table, {}));
+    while (true) {
+      std::optional<SnapshotChanges> next = Must(stream->Next());
+      if (!next) return changes;
+      if (next->rows == nullptr) continue;
+      while (true) {
+        std::shared_ptr<arrow::RecordBatch> batch;
+        EXPECT_TRUE(next->rows->ReadNext(&batch).ok());
+        if (batch == nullptr) break;
+        const auto& kinds = static_cast<const arrow::Int8Array&>(*batch->GetColumnByName("_VALUE_KIND"));
+        RowBuffer rows(table.schema->fields);
+        for (int64_t i = 0; i < batch->num_rows(); ++i) {
+          EXPECT_TRUE(rows.AppendArrowRow(*batch, i, static_cast<RowKind>(kinds.Value(i))).ok());
+          changes.push_back(RowText(rows, i));
+        }
+      }
+    }
+  }
+  static TestTable Customers(std::map<std::string, std::string> options = {{"bucket", "2"}}) {
+    return MakeTestTable(kCustomers, {"customer_id"}, std::move(options));
+  }
+
+  std::filesystem::path folder_;
+  MemoryBudget budget_{256 << 20};
+};
+
+TEST_F(IngestTest, ACaptureEndsInTheRowsOfTheSourceHoweverOftenItCommits) {
+  for (const char* name : {"customers", "customers-default-identity", "customers-meta", "mariadb-customers"}) {
+    for (const int64_t every : {1, 7, 100000}) {
+      const TestTable made = Customers();
+      IngestOptions options = OptionsFor(Fixture(std::string(name) + ".debezium.jsonl"));
+      options.commit_every.rows = every;
+      IngestReport report;
+      const Status status = RunIngest(made.table, options, &report);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(report.applied + report.ignored + report.dead_letters, report.lines);
+      EXPECT_EQ(report.lines, static_cast<int64_t>(LinesOf(ReadFixture(std::string(name) + ".debezium.jsonl")).size()));
+      const char* source = std::string(name) == "mariadb-customers" ? "customers" : "public.customers";
+      EXPECT_THAT(RowsOf(made.table), ElementsAreArray(ExpectedRows(std::string(name) + ".expected.jsonl", source))) << name << " " << every;
+    }
+  }
+}
+
+TEST_F(IngestTest, TheChangelogHasTheFourChangesOfCustomer8821InOrder) {
+  const TestTable made = Customers({{"bucket", "4"}, {"changelog-producer", "input"}});
+  IngestOptions options = OptionsFor(Fixture("customers.debezium.jsonl"));
+  options.commit_every.rows = 3;
+  IngestReport report;
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  std::vector<std::string> changes;
+  for (const std::string& change : ChangesOf(made.table)) {
+    if (change.find("|8821|") != std::string::npos) changes.push_back(change);
+  }
+  const std::string who = "|8821|Marina Costa|marina.costa@correio.example|";
+  EXPECT_THAT(changes, ElementsAre("+I" + who + "trial|Av. Paulista 1000", "-U" + who + "trial|Av. Paulista 1000",
+                                   "+U" + who + "pro|Av. Paulista 1000", "-U" + who + "pro|Av. Paulista 1000",
+                                   "+U" + who + "pro|Rua das Acácias 120", "-D" + who + "pro|Rua das Acácias 120"));
+}
+
+TEST_F(IngestTest, MalformedLinesGoToTheDeadLettersByteForByte) {
+  const TestTable made = Customers();
+  IngestOptions options = OptionsFor(Fixture("malformed.jsonl"));
+  options.dead_letter_file = folder_ / "dead.jsonl";
+  IngestReport report;
+  const Status status = RunIngest(made.table, options, &report);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(report.lines, 77);
+  EXPECT_EQ(report.applied, 20);
+  EXPECT_EQ(report.ignored, 6);
+  EXPECT_EQ(report.dead_letters, 51);
+
+  std::vector<std::string> rows;
+  for (const std::string& row : RowsOf(made.table)) {
+    if (row.find("customer_id=788") == std::string::npos) rows.push_back(row);
+  }
+  EXPECT_THAT(rows, ElementsAreArray(ExpectedRows("malformed.expected.jsonl", "public.customers")));
+
+  const std::vector<std::string> lines = LinesOf(ReadFixture("malformed.jsonl"));
+  std::ifstream file(options.dead_letter_file);
+  std::string text;
+  JsonTape tape;
+  int letters = 0;
+  while (std::getline(file, text)) {
+    ASSERT_TRUE(tape.Parse(text)) << text.substr(0, 200);
+    const int line = std::stoi(std::string(FindMember(tape.root(), "line")->view()));
+    std::string record;
+    if (const JsonToken* plain = FindMember(tape.root(), "record")) {
+      record = plain->view();
+    } else {
+      ASSERT_TRUE(DecodeBase64(FindMember(tape.root(), "recordBase64")->view(), false, &record));
+    }
+    EXPECT_EQ(record, lines[line - 1]) << line;
+    EXPECT_GT(FindMember(tape.root(), "reason")->length, 0u);
+    ++letters;
+  }
+  EXPECT_EQ(letters, 51);
+}
+
+TEST_F(IngestTest, ABadRecordStopsWithItsPlaceAndWhatCameBeforeIsCommitted) {
+  const TestTable made = Customers();
+  const std::string good = Customer(1, "one") + Customer(2, "two");
+  const std::string path = Write("in.jsonl", good + Customer(3, "three").insert(40, "\"x\":1,") + Customer(4, "four"));
+  IngestReport report;
+  const Status status = RunIngest(made.table, OptionsFor(path), &report);
+  EXPECT_THAT(status.ToString(), HasSubstr("in.jsonl, line 3, field after.x"));
+  EXPECT_THAT(RowsOf(made.table), SizeIs(2));
+  EXPECT_EQ(report.lines, 2);
+  EXPECT_EQ(report.applied, 2);
+
+  // The record mended, the same command goes on with it.
+  Write("in.jsonl", good + Customer(3, "three") + Customer(4, "four"));
+  IngestReport again;
+  ASSERT_TRUE(RunIngest(made.table, OptionsFor(path), &again).ok());
+  EXPECT_TRUE(again.resumed);
+  EXPECT_EQ(again.lines, 4);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(4));
+}
+
+TEST_F(IngestTest, WhatIsIngestedIsNotIngestedAgain) {
+  const TestTable made = MakeTestTable("a INT, b STRING", {}, {{"bucket", "-1"}});
+  const std::string path = Write("in.jsonl", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2}\n");
+  IngestReport first;
+  ASSERT_TRUE(RunIngest(made.table, OptionsFor(path), &first).ok());
+  IngestReport second;
+  ASSERT_TRUE(RunIngest(made.table, OptionsFor(path), &second).ok());
+  EXPECT_TRUE(second.already_ingested);
+  EXPECT_EQ(second.last_snapshot, first.last_snapshot);
+  EXPECT_EQ(second.commits, 0);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(2));
+
+  // New lines at its end are.
+  Write("in.jsonl", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2}\n{\"a\":3}\n");
+  IngestReport third;
+  ASSERT_TRUE(RunIngest(made.table, OptionsFor(path), &third).ok());
+  EXPECT_FALSE(third.already_ingested);
+  EXPECT_THAT(RowsOf(made.table), ElementsAre("a=1|b=x", "a=2|b=null", "a=3|b=null"));
+
+  // Other bytes are another input.
+  Write("in.jsonl", "{\"a\":9}\n{\"a\":8}\n{\"a\":7}\n{\"a\":6,\"b\":\"padding of some length\"}\n");
+  IngestReport changed;
+  EXPECT_THAT(RunIngest(made.table, OptionsFor(path), &changed).ToString(), HasSubstr("not the same input"));
+
+  IngestOptions once_more = OptionsFor(path);
+  once_more.again = true;
+  IngestReport again;
+  ASSERT_TRUE(RunIngest(made.table, once_more, &again).ok());
+  EXPECT_EQ(again.lines, 4);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(7));
+}
+
+// Stopped at every operation of the store in turn and started again, the rows are there exactly once: an append table would show a repeat.
+TEST_F(IngestTest, AnIngestThatDiesAnywhereIsTakenUpExactlyOnce) {
+  std::string lines;
+  std::vector<std::string> expected;
+  for (int i = 10; i < 30; ++i) {
+    lines += i % 7 == 0 ? "bad line\n" : "{\"a\":" + std::to_string(i) + "}\n";
+    if (i % 7 != 0) expected.push_back("a=" + std::to_string(i));
+  }
+  const std::string path = Write("in.jsonl", lines);
+  for (const FaultKind kind : {FaultKind::kStop, FaultKind::kPublishDoneAndStop, FaultKind::kPublishUnknown, FaultKind::kPublishUnknownLost}) {
+    bool fired = true;
+    for (int64_t at = 0; fired; at += kind == FaultKind::kStop ? 1 + at / 30 : 1) {
+      const TestTable made = MakeTestTable("a INT", {}, {{"bucket", "-1"}});
+      IngestOptions options = OptionsFor(path);
+      options.format = EventFormat::kJson;
+      options.commit_every.rows = 4;
+      options.dead_letter_file = folder_ / ("dead-" + std::to_string(static_cast<int>(kind)) + "-" + std::to_string(at));
+      auto faults = std::make_shared<FaultStore>(made.store);
+      const Table table = Reopened(made.table, faults);
+      faults->SetPlan({kind, at});
+      IngestReport ended_early;
+      const Status first = RunIngest(table, options, &ended_early);
+      fired = faults->fired();
+      const std::string place = std::string(NameOf(kind)) + " at " + std::to_string(at) + ": " + first.ToString();
+      IngestReport report;
+      const Status status = RunIngest(made.table, options, &report);
+      ASSERT_TRUE(status.ok()) << status << " after " << place;
+      EXPECT_THAT(RowsOf(made.table), ElementsAreArray(expected)) << place;
+      EXPECT_EQ(report.dead_letters, 3) << place;
+      std::ifstream letters(options.dead_letter_file);
+      EXPECT_EQ(std::count(std::istreambuf_iterator<char>(letters), {}, '\n'), 3) << place;
+    }
+  }
+}
+
+TEST_F(IngestTest, ValuesThatWereNotSentComeFromTheTableHoweverOftenItCommits) {
+  for (const int64_t every : {1, 2, 3, 5, 100000}) {
+    const TestTable made = MakeTestTable(
+        "doc_id INT NOT NULL, title STRING, body STRING, raw BYTES, attrs STRING, tags ARRAY<STRING>, numbers ARRAY<INT>", {"doc_id"},
+        {{"bucket", "2"}});
+    IngestOptions options = OptionsFor(Fixture("pk-change.debezium.jsonl"));
+    options.source_table = "public.documents";
+    options.modes.binary = BinaryMode::kBase64;
+    options.commit_every.rows = every;
+    IngestReport report;
+    const Status status = RunIngest(made.table, options, &report);
+    ASSERT_TRUE(status.ok()) << status << " every " << every;
+    EXPECT_THAT(RowsOf(made.table, {"attrs"}),
+                ElementsAreArray(ExpectedRows("pk-change.expected.jsonl", "public.documents", {"attrs"})))
+        << every;
+  }
+}
+
+TEST_F(IngestTest, ATruncateDeletesEveryLiveRow) {
+  const TestTable made = MakeTestTable("visit_id INT NOT NULL, page STRING", {"visit_id"}, {{"bucket", "1"}, {"changelog-producer", "input"}});
+  IngestOptions options = OptionsFor(Fixture("pk-change.debezium.jsonl"));
+  options.source_table = "visits";
+  IngestReport report;
+  const Status status = RunIngest(made.table, options, &report);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(RowsOf(made.table), ElementsAreArray(ExpectedRows("pk-change.expected.jsonl", "public.visits")));
+  const std::vector<std::string> changes = ChangesOf(made.table);
+  EXPECT_EQ(std::count_if(changes.begin(), changes.end(), [](const std::string& c) { return c.starts_with("-D"); }), 3);
+
+  options.truncate_deletes = false;
+  const TestTable other = MakeTestTable("visit_id INT NOT NULL, page STRING", {"visit_id"}, {{"bucket", "1"}});
+  EXPECT_THAT(RunIngest(other.table, options, &report).ToString(), HasSubstr("is a truncate"));
+}
+
+TEST_F(IngestTest, APackedStreamOfManyTablesGivesTheOneChosen) {
+  const TestTable made = MakeTestTable("aid INT NOT NULL, bid INT, abalance INT, filler STRING", {"aid"}, {{"bucket", "2"}});
+  IngestOptions options = OptionsFor(Fixture("pgbench.debezium.jsonl.zst"));
+  options.source_table = "accounts";
+  options.commit_every.rows = 1000;
+  IngestReport report;
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_EQ(report.lines, 20040);
+  EXPECT_GT(report.ignored_by_rule["another source table"], 0);
+  EXPECT_THAT(RowsOf(made.table), ElementsAreArray(ExpectedRows("pgbench.expected.jsonl.zst", "public.accounts")));
+}
+
+TEST_F(IngestTest, SeveralSourceTablesWithoutAChoiceAreRefusedByName) {
+  const TestTable made = Customers();
+  IngestReport report;
+  EXPECT_THAT(RunIngest(made.table, OptionsFor(Fixture("multi-table.debezium.jsonl")), &report).ToString(),
+              HasSubstr("3 source tables (public.customers, public.orders, archive.orders)"));
+  EXPECT_FALSE(Must(ReadLatestSnapshot(made.table)).has_value());
+}
+
+TEST_F(IngestTest, ForeignFormsAreRefusedBeforeAnythingIsWritten) {
+  for (const char* name : {"canal-customers.jsonl", "maxwell-customers.jsonl", "customers.wal2json-v2.jsonl", "customers.wal2json-v1.jsonl",
+                           "customers.flat.jsonl", "customers.pgoutput.hex", "customers.test-decoding.txt"}) {
+    const TestTable made = Customers();
+    IngestReport report;
+    const Status status = RunIngest(made.table, OptionsFor(Fixture(name)), &report);
+    EXPECT_TRUE(IsKind(status, ErrorKind::kUnsupported)) << name << ": " << status;
+    EXPECT_FALSE(Must(ReadLatestSnapshot(made.table)).has_value());
+  }
+}
+
+TEST_F(IngestTest, JobsAreListedAndDropped) {
+  const TestTable made = Customers();
+  const std::string path = Write("in.jsonl", Customer(1, "one"));
+  IngestOptions options = OptionsFor(path);
+  options.job = "nightly";
+  IngestReport report;
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_EQ(report.job, "nightly");
+  const std::vector<JobInfo> jobs = Must(ListJobs(made.table));
+  ASSERT_THAT(jobs, SizeIs(1));
+  EXPECT_EQ(jobs[0].job, "nightly");
+  EXPECT_EQ(jobs[0].position.lines, 1);
+  EXPECT_TRUE(jobs[0].position.finished);
+
+  ASSERT_TRUE(DropJob(made.table, "nightly").ok());
+  EXPECT_THAT(Must(ListJobs(made.table)), SizeIs(0));
+  EXPECT_FALSE(Must(FindPosition(made.table, "nightly")).has_value());
+  EXPECT_TRUE(IsKind(DropJob(made.table, "nightly"), ErrorKind::kNotFound));
+  IngestReport again;
+  ASSERT_TRUE(RunIngest(made.table, options, &again).ok());
+  EXPECT_FALSE(again.resumed);
+  EXPECT_EQ(again.lines, 1);
+}
+
+TEST_F(IngestTest, TheConsumerKeepsTheSnapshotWithThePositionUntilTheJobEnds) {
+  const TestTable made = Customers();
+  const std::string path = Write("in.jsonl", Customer(1, "one") + "bad\n");
+  IngestOptions options = OptionsFor(path);
+  options.job = "j";
+  IngestReport report;
+  EXPECT_FALSE(RunIngest(made.table, options, &report).ok());
+  const std::string consumer = made.table.path + "/consumer/consumer-headrace-j";
+  EXPECT_THAT(Must(made.store->ReadAll(consumer)), HasSubstr("\"nextSnapshot\" : 1"));
+  Write("in.jsonl", Customer(1, "one"));
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_FALSE(Must(made.store->Stat(consumer)).has_value());
+}
+
+TEST_F(IngestTest, CancellingCommitsWhatIsWhole) {
+  const TestTable made = Customers();
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += Customer(i, "n");
+  IngestOptions options = OptionsFor(Write("in.jsonl", lines));
+  std::atomic<bool> cancel = false;
+  options.cancel = &cancel;
+  options.progress = [&](const IngestProgress& progress) { cancel = progress.lines_read >= 64; };
+  IngestReport report;
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_TRUE(report.cancelled);
+  EXPECT_GE(report.lines, 64);
+  EXPECT_LT(report.lines, 1000);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(report.lines));
+  cancel = false;
+  options.progress = nullptr;
+  IngestReport rest;
+  ASSERT_TRUE(RunIngest(made.table, options, &rest).ok());
+  EXPECT_TRUE(rest.resumed);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(1000));
+}
+
+// A file in place of descriptor 0 while it lives.
+class StandardInput {
+ public:
+  explicit StandardInput(const std::string& path) : saved_(::dup(0)) {
+    const int fd = ::open(path.c_str(), O_RDONLY);
+    ::dup2(fd, 0);
+    ::close(fd);
+  }
+  ~StandardInput() {
+    ::dup2(saved_, 0);
+    ::close(saved_);
+  }
+
+ private:
+  const int saved_;
+};
+
+TEST_F(IngestTest, StandardInputResumesByTheNameOfItsJob) {
+  const TestTable made = MakeTestTable("a INT", {}, {{"bucket", "-1"}});
+  const std::string first = Write("first", "{\"a\":1}\n{\"a\":2}\nbad\n");
+  const std::string second = Write("second", "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+  IngestOptions options = OptionsFor("-");
+  options.format = EventFormat::kJson;
+  options.job = "pipe";
+  IngestReport report;
+  {
+    const StandardInput input(first);
+    EXPECT_FALSE(RunIngest(made.table, options, &report).ok());
+  }
+  {
+    const StandardInput input(second);
+    ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  }
+  EXPECT_THAT(RowsOf(made.table), ElementsAre("a=1", "a=2", "a=3"));
+  // Without a name every run is its own.
+  options.job.clear();
+  {
+    const StandardInput input(second);
+    ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  }
+  EXPECT_THAT(RowsOf(made.table), SizeIs(6));
+  EXPECT_THAT(Must(ListJobs(made.table)), SizeIs(1));
+}
+
+TEST_F(IngestTest, GlobsOfFilesAreOneJobThatGrows) {
+  const TestTable made = MakeTestTable("a INT", {}, {{"bucket", "-1"}});
+  Write("a-1.jsonl", "{\"a\":1}\n");
+  Write("a-2.jsonl", "{\"a\":2}\n");
+  IngestOptions options = OptionsFor(folder_ / "a-*.jsonl");
+  options.commit_every.file = true;
+  IngestReport report;
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_EQ(report.commits, 3);
+  Write("a-3.jsonl", "{\"a\":3}\n");
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_THAT(RowsOf(made.table), ElementsAre("a=1", "a=2", "a=3"));
+}
+
+TEST_F(IngestTest, CsvIsTypedByTheTable) {
+  const TestTable made = MakeTestTable("id INT NOT NULL, name STRING, price DECIMAL(8,2), day DATE, at TIMESTAMP(3)", {"id"}, {{"bucket", "1"}});
+  IngestOptions options = OptionsFor(Write("in.csv",
+                                           "name,id,price,day,at,kind\r\n\"a, \"\"b\"\"\",1,1.50,2024-02-29,2024-02-29T10:00:00.5,+I\r\n"
+                                           ",2,,,,+I\r\n\"\",3,-2,1969-12-31,,+I\r\nx,2,,,,-D\r\n"));
+  options.kind_column = "kind";
+  options.commit_every.rows = 1;
+  IngestReport report;
+  const Status status = RunIngest(made.table, options, &report);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(report.lines, 5);
+  EXPECT_EQ(report.ignored_by_rule["header"], 1);
+  EXPECT_THAT(RowsOf(made.table), ElementsAre("at=2024-02-29T10:00:00.5|day=2024-02-29|id=1|name=a, \"b\"|price=1.50",
+                                              "at=null|day=1969-12-31|id=3|name=|price=-2.00"));
+  // Continued in its middle the header still counts.
+  Write("in.csv", "name,id,price,day,at,kind\r\n\"a, \"\"b\"\"\",1,1.50,2024-02-29,2024-02-29T10:00:00.5,+I\r\n"
+                  ",2,,,,+I\r\n\"\",3,-2,1969-12-31,,+I\r\nx,2,,,,-D\r\nnew,4,,,,+I\r\n");
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_THAT(RowsOf(made.table), SizeIs(3));
+  options.inputs = {Write("bad.csv", "name,id,what\n")};
+  EXPECT_THAT(RunIngest(made.table, options, &report).ToString(), HasSubstr("'what', which is no column"));
+}
+
+std::shared_ptr<arrow::RecordBatch> SomeRows() {
+  arrow::Int64Builder ids;
+  arrow::DoubleBuilder prices;
+  arrow::StringBuilder kinds;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(ids.Append(i).ok() && prices.Append(i * 0.5).ok() && kinds.Append(i == 49 ? "-D" : "+I").ok());
+  }
+  return arrow::RecordBatch::Make(
+      arrow::schema({arrow::field("id", arrow::int64()), arrow::field("price", arrow::float64()), arrow::field("kind", arrow::utf8())}), 50,
+      {*ids.Finish(), *prices.Finish(), *kinds.Finish()});
+}
+
+TEST_F(IngestTest, ParquetAndArrowGoIntoNarrowerTypesExactlyOrNotAtAll) {
+  const std::shared_ptr<arrow::RecordBatch> rows = SomeRows();
+  const std::string parquet = folder_ / "in.parquet";
+  {
+    auto file = Must(arrow::io::FileOutputStream::Open(parquet));
+    const auto table = Must(arrow::Table::FromRecordBatches({rows}));
+    ASSERT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), file, 20).ok());
+  }
+  const std::string arrow_file = folder_ / "in.arrow";
+  {
+    auto file = Must(arrow::io::FileOutputStream::Open(arrow_file));
+    auto writer = Must(arrow::ipc::MakeFileWriter(file, rows->schema()));
+    ASSERT_TRUE(writer->WriteRecordBatch(*rows).ok() && writer->Close().ok());
+  }
+  for (const std::string& path : {parquet, arrow_file}) {
+    const TestTable made = MakeTestTable("id INT NOT NULL, price FLOAT, note STRING", {"id"}, {{"bucket", "1"}});
+    IngestOptions options = OptionsFor(path);
+    options.kind_column = "kind";
+    IngestReport report;
+    const Status status = RunIngest(made.table, options, &report);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(report.lines, 50);
+    EXPECT_THAT(RowsOf(made.table), SizeIs(49));
+    IngestReport again;
+    ASSERT_TRUE(RunIngest(made.table, options, &again).ok());
+    EXPECT_TRUE(again.already_ingested);
+
+    const TestTable narrow = MakeTestTable("id TINYINT NOT NULL, price DECIMAL(3,1)", {"id"}, {{"bucket", "1"}});
+    EXPECT_THAT(RunIngest(narrow.table, options, &report).ToString(), HasSubstr("does not go into DECIMAL(3, 1)"));
+
+    const TestTable stops = MakeTestTable("id INT NOT NULL, price FLOAT, kind VARCHAR(1)", {"id"}, {{"bucket", "1"}});
+    options.kind_column.clear();
+    EXPECT_THAT(RunIngest(stops.table, options, &report).ToString(), HasSubstr("row 1: column 'kind' is of length 2"));
+    options.dead_letter_file = folder_ / (path.substr(path.size() - 5) + ".dead");
+    ASSERT_TRUE(RunIngest(stops.table, options, &report).ok());
+    EXPECT_EQ(report.dead_letters, 50);
+  }
+}
+
+TEST_F(IngestTest, AProposedTableTakesTheWholeCapture) {
+  for (const char* name : {"types.precise-adaptive.debezium-schema.jsonl.zst", "types.string-connect.debezium-schema.jsonl.zst",
+                           "mariadb-types.precise-adaptive.debezium-schema.jsonl.zst", "customers.debezium.jsonl"}) {
+    IngestOptions options = OptionsFor(Fixture(name));
+    options.dead_letter_file = folder_ / "dead";
+    options.modes.binary = BinaryMode::kHex;
+    const auto ingestion = Must(Ingestion::Open(options));
+    CreateRequest request;
+    request.primary_key = {std::string(name).starts_with("customers") ? "customer_id" : "id"};
+    request.table_options = {{"bucket", "1"}};
+    NewTable proposed = Must(ingestion->ProposeTable(request));
+    const auto store = std::make_shared<MemoryStore>();
+    const Table table = Must(Catalog(store, std::make_shared<ManualClock>(1), "/w").CreateTable({"db", "t"}, std::move(proposed)));
+    IngestReport report;
+    const Status status = ingestion->Run(table, &report);
+    ASSERT_TRUE(status.ok()) << name << ": " << status;
+    EXPECT_EQ(report.applied + report.ignored + report.dead_letters, report.lines);
+    std::filesystem::remove(options.dead_letter_file);
+  }
+}
+
+TEST_F(IngestTest, WrongCommandsSayWhatIsWrong) {
+  const TestTable made = Customers();
+  IngestReport report;
+  IngestOptions none = OptionsFor("x");
+  none.inputs.clear();
+  EXPECT_THAT(RunIngest(made.table, none, &report).ToString(), HasSubstr("no input"));
+  EXPECT_THAT(RunIngest(made.table, OptionsFor(folder_ / "nothing.jsonl"), &report).ToString(), HasSubstr("there is no such file"));
+  const std::string path = Write("text", "plain words\n");
+  EXPECT_THAT(RunIngest(made.table, OptionsFor(path), &report).ToString(), HasSubstr("say so by --format"));
+  IngestOptions twice = OptionsFor(path);
+  twice.inputs.push_back(path);
+  EXPECT_THAT(RunIngest(made.table, twice, &report).ToString(), HasSubstr("named twice"));
+  IngestOptions job = OptionsFor(path);
+  job.job = "a/b";
+  EXPECT_THAT(RunIngest(made.table, job, &report).ToString(), HasSubstr("not a job name"));
+}
+
+}  // namespace
+}  // namespace headrace::ingest
