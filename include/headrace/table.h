@@ -56,7 +56,7 @@ struct ChangesOptions {
   std::vector<std::string> columns;
 };
 
-// A table's changes in snapshot order: the columns, then _rowkind (utf8: +I -U +U -D) and _snapshot (int64). kFull starts with the rows
+// A table's changes in snapshot order: _rowkind (utf8: +I -U +U -D), _snapshot (int64), then the columns. kFull starts with the rows
 // of the state as +I.
 class ChangeReader {
  public:

@@ -96,15 +96,13 @@ class StreamedChanges final : public ChangeReader {
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Decorate(const arrow::RecordBatch& batch) const {
-    const int public_columns = schema_->num_fields() - 2;
-    std::vector<std::shared_ptr<arrow::Array>> columns = batch.columns();
-    const arrow::Array* kinds = rows_are_state_ ? nullptr : batch.column(public_columns).get();
+    const int values = schema_->num_fields() - 2;
+    const arrow::Array* kinds = rows_are_state_ ? nullptr : batch.column(values).get();
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> kind_texts, KindTexts(kinds, batch.num_rows()));
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> snapshots,
                               SnapshotNumbers(rows_snapshot_, batch.num_rows()));
-    columns.resize(public_columns);
-    columns.push_back(std::move(kind_texts));
-    columns.push_back(std::move(snapshots));
+    std::vector<std::shared_ptr<arrow::Array>> columns = {std::move(kind_texts), std::move(snapshots)};
+    for (int i = 0; i < values; ++i) columns.push_back(batch.column(i));
     return arrow::RecordBatch::Make(schema_, batch.num_rows(), std::move(columns));
   }
 
@@ -164,9 +162,9 @@ Status CheckEnd(const Table& table, const ChangesOptions& options) {
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options) {
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema,
                             PublicSchema(*table.schema, options.columns));
-  arrow::FieldVector fields = schema->fields();
-  fields.push_back(arrow::field(kRowKindColumn, arrow::utf8(), false));
-  fields.push_back(arrow::field(kSnapshotColumn, arrow::int64(), false));
+  arrow::FieldVector fields = {arrow::field(kRowKindColumn, arrow::utf8(), false),
+                               arrow::field(kSnapshotColumn, arrow::int64(), false)};
+  for (const std::shared_ptr<arrow::Field>& field : schema->fields()) fields.push_back(field);
   HEADRACE_RETURN_NOT_OK(CheckEnd(table, options));
   HEADRACE_ASSIGN_OR_RETURN(Start start, StartOf(table, options));
   std::unique_ptr<arrow::RecordBatchReader> state;
