@@ -99,10 +99,10 @@ Result<std::string> PackZstd(int level, std::string_view plain) {
 }
 
 // Frames may or may not say their size, and there may be several: Java writes them as a stream.
-Status UnpackZstd(std::string_view packed, std::string* plain) {
-  const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+Status UnpackZstd(ZSTD_DCtx* context, std::string_view packed, std::string* plain) {
   if (context == nullptr) return OverBudget("no memory for zstd");
-  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, 27);
+  ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
+  ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 27);
   plain->clear();
   size_t used = 0;
   size_t hint = 1;  // 0 when a frame has ended
@@ -110,7 +110,7 @@ Status UnpackZstd(std::string_view packed, std::string* plain) {
   while (true) {
     if (!Grow(plain, used)) return TooLarge();
     ZSTD_outBuffer out{plain->data() + used, plain->size() - used, 0};
-    hint = ZSTD_decompressStream(context.get(), &out, &in);
+    hint = ZSTD_decompressStream(context, &out, &in);
     used += out.pos;
     if (ZSTD_isError(hint)) return Corruption("a zstd block: ", ZSTD_getErrorName(hint));
     // Nothing is held back once a frame has ended (hint 0) or there was room left.
@@ -149,6 +149,10 @@ Result<std::string> CompressAvroBlock(AvroCodec codec, int zstd_level, std::stri
 }
 
 Status DecompressAvroBlock(AvroCodec codec, std::string_view packed, std::string* plain) {
+  return AvroDecompressor().Decompress(codec, packed, plain);
+}
+
+Status AvroDecompressor::Decompress(AvroCodec codec, std::string_view packed, std::string* plain) {
   if (packed.size() > kMaxAvroBlockBytes) return TooLarge();
   switch (codec) {
     case AvroCodec::kNull:
@@ -159,7 +163,8 @@ Status DecompressAvroBlock(AvroCodec codec, std::string_view packed, std::string
     case AvroCodec::kSnappy:
       return UnpackSnappy(packed, plain);
     case AvroCodec::kZstd:
-      return UnpackZstd(packed, plain);
+      if (zstd_ == nullptr) zstd_ = {ZSTD_createDCtx(), [](void* context) { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context)); }};
+      return UnpackZstd(static_cast<ZSTD_DCtx*>(zstd_.get()), packed, plain);
   }
   return Invalid("no such codec");
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,16 @@ std::string_view HeaderNameOf(AvroCodec codec);
 Result<AvroCodec> AvroCodecFromHeader(std::string_view name);
 
 Result<std::string> CompressAvroBlock(AvroCodec codec, int zstd_level, std::string_view plain);
-// *plain is replaced; its capacity is reused from block to block.
+
+// Decompresses blocks one after another, keeping the codec's state from block to block. *plain is replaced, its room reused.
+class AvroDecompressor {
+ public:
+  Status Decompress(AvroCodec codec, std::string_view packed, std::string* plain);
+
+ private:
+  std::shared_ptr<void> zstd_;
+};
+
 Status DecompressAvroBlock(AvroCodec codec, std::string_view packed, std::string* plain);
 
 }  // namespace headrace

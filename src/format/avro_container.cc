@@ -127,7 +127,7 @@ Result<bool> AvroFileReader::Next(AvroBlock* block) {
   if (codec_ == AvroCodec::kNull) {
     block->bytes = packed;
   } else {
-    const Status status = DecompressAvroBlock(codec_, packed, &plain_);
+    const Status status = decompressor_.Decompress(codec_, packed, &plain_);
     if (!status.ok()) return WithContext(origin_ + ": block " + std::to_string(block_), status);
     block->bytes = plain_;
   }

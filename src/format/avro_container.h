@@ -36,6 +36,7 @@ class AvroFileReader {
   std::string schema_json_;
   AvroCodec codec_ = AvroCodec::kNull;
   std::array<char, 16> sync_{};
+  AvroDecompressor decompressor_;
   std::string plain_;
   int64_t block_ = 0;
 };

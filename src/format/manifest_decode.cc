@@ -9,14 +9,18 @@
 namespace headrace {
 namespace {
 
+constexpr int64_t kMostReserved = 4096;
 constexpr Problem kDamaged = "bytes that are damaged or cut off";
 
 class RecordReader {
  public:
-  RecordReader(const AvroPlan& plan, AvroCursor* cursor) : plan_(plan), cursor_(*cursor) {}
+  RecordReader(const AvroPlan& plan, AvroCursor* cursor, const EntryHeadFilter* filter)
+      : plan_(plan), cursor_(*cursor), filter_(filter) {}
 
   // The field at which Read stopped.
   std::string_view field() const { return field_; }
+  // The filter did not want the record; what was read of it is not complete.
+  bool unwanted() const { return unwanted_; }
 
   template <typename T>
   Problem Read(int32_t record, T* out) {
@@ -41,16 +45,37 @@ class RecordReader {
       bool present = !step.nothing;
       Problem problem = TakeBranch(step.null_branch, &present);
       if (problem == nullptr && !present && wanted.required) problem = "a null where there must be a value";
+      if constexpr (std::is_same_v<T, ManifestEntry>) {
+        // The head comes before the file in what every known writer writes; if not, the filter is asked afterwards.
+        if (step.wanted == entry_field::kFile && filter_ != nullptr && head_fields_ == entry_field::kFile && problem == nullptr) {
+          filter_asked_ = true;
+          unwanted_ = !(*filter_)(*out);
+        }
+        ++head_fields_;
+        if (unwanted_) {
+          if (!SkipAvroValue(plan_.schema, PlainNode(step), &cursor_)) problem = kDamaged;
+          present = false;
+        }
+      }
       if (problem == nullptr && present) problem = ReadField(step, wanted, out);
       if (problem != nullptr) {
         if (field_.empty()) field_ = wanted.name;
         return problem;
       }
     }
+    if constexpr (std::is_same_v<T, ManifestEntry>) {
+      if (filter_ != nullptr && !filter_asked_) unwanted_ = !(*filter_)(*out);
+    }
     return nullptr;
   }
 
  private:
+  // The type of a value whose union branch has been taken already.
+  int32_t PlainNode(const AvroStep& step) const {
+    if (step.null_branch < 0) return step.node;
+    return plan_.schema.at(step.node).children[static_cast<size_t>(1 - step.null_branch)];
+  }
+
   bool ReadPresence(const AvroStep& step, bool* there) {
     if (step.nothing) return true;
     const AvroNode& node = plan_.schema.at(step.node);
@@ -105,15 +130,16 @@ class RecordReader {
     return kDamaged;
   }
 
-  // Calls `item` for each item, null or not.
-  template <typename Item>
-  Problem ReadItems(const AvroStep& step, Item&& item) {
+  // Calls `item` for each item, null or not; `out` gets the room first. An item takes a byte at least, so the room is bounded.
+  template <typename T, typename Item>
+  Problem ReadItems(const AvroStep& step, std::vector<T>* out, Item&& item) {
     while (true) {
       int64_t count = 0;
       int64_t block_bytes = 0;
       if (!cursor_.TakeCount(&count, &block_bytes)) return kDamaged;
       if (count == 0) return nullptr;
       if (static_cast<uint64_t>(count) > cursor_.remaining()) return "an array longer than the bytes that follow";
+      out->reserve(out->size() + static_cast<size_t>(std::min(count, kMostReserved)));
       for (int64_t i = 0; i < count; ++i) {
         bool present = true;
         Problem problem = TakeBranch(step.item_null_branch, &present);
@@ -124,7 +150,7 @@ class RecordReader {
   }
 
   Problem ReadLongs(const AvroStep& step, std::vector<std::optional<int64_t>>* out) {
-    return ReadItems(step, [&](bool present) -> Problem {
+    return ReadItems(step, out, [&](bool present) -> Problem {
       std::optional<int64_t>& item = out->emplace_back();
       if (!present) return nullptr;
       item = 0;
@@ -133,7 +159,7 @@ class RecordReader {
   }
 
   Problem ReadStrings(const AvroStep& step, std::vector<std::string>* out) {
-    return ReadItems(step, [&](bool present) -> Problem {
+    return ReadItems(step, out, [&](bool present) -> Problem {
       std::string_view text;
       if (!present) return "a null in a list of names";
       if (!cursor_.TakeBytes(&text)) return kDamaged;
@@ -144,7 +170,7 @@ class RecordReader {
 
   template <typename T>
   Problem ReadRecords(const AvroStep& step, std::vector<T>* out) {
-    return ReadItems(step, [&](bool present) -> Problem {
+    return ReadItems(step, out, [&](bool present) -> Problem {
       if (!present) return "a null in a list of records";
       return Read(step.inner, &out->emplace_back());
     });
@@ -152,16 +178,21 @@ class RecordReader {
 
   const AvroPlan& plan_;
   AvroCursor& cursor_;
+  const EntryHeadFilter* filter_;  // nullptr: everything is wanted
   std::string_view field_;
+  int32_t head_fields_ = 0;  // wanted fields seen so far
+  bool filter_asked_ = false;
+  bool unwanted_ = false;
 };
 
 template <typename T>
-Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin) {
+Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin, const EntryHeadFilter* filter = nullptr) {
   HEADRACE_ASSIGN_OR_RETURN(AvroFileReader file, AvroFileReader::Open(bytes, origin));
   HEADRACE_ASSIGN_OR_RETURN(AvroSchema schema, ParseAvroSchema(file.schema_json(), origin));
   HEADRACE_ASSIGN_OR_RETURN(AvroPlan plan, PlanAvroRecord(std::move(schema), FieldsFor(static_cast<const T*>(nullptr)), origin));
   std::vector<T> records;
   AvroBlock block;
+  int64_t record = 0;
   while (true) {
     HEADRACE_ASSIGN_OR_RETURN(bool more, file.Next(&block));
     if (!more) return records;
@@ -170,13 +201,16 @@ Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origi
     if (static_cast<uint64_t>(block.records) > block.bytes.size()) {
       return Corruption(origin, ": a block of ", block.bytes.size(), " bytes claims ", block.records, " records");
     }
-    records.reserve(records.size() + std::min<size_t>(static_cast<size_t>(block.records), block.bytes.size() / 40 + 1));
-    for (int64_t i = 0; i < block.records; ++i) {
-      RecordReader reader(plan, &cursor);
+    // Room for the block, but doubled at least: exact steps would move everything once a block.
+    const size_t room = records.size() + std::min<size_t>(static_cast<size_t>(block.records), block.bytes.size() / 40 + 1);
+    if (filter == nullptr && room > records.capacity()) records.reserve(std::max(room, 2 * records.capacity()));
+    for (int64_t i = 0; i < block.records; ++i, ++record) {
+      RecordReader reader(plan, &cursor, filter);
       const Problem problem = reader.Read(0, &records.emplace_back());
       if (problem != nullptr) {
-        return Corruption(origin, ": record ", records.size() - 1, ", field ", reader.field(), ": ", problem);
+        return Corruption(origin, ": record ", record, ", field ", reader.field(), ": ", problem);
       }
+      if (reader.unwanted()) records.pop_back();
     }
     if (cursor.remaining() != 0) {
       return Corruption(origin, ": ", cursor.remaining(), " bytes follow the last record of a block");
@@ -192,6 +226,10 @@ Result<std::vector<ManifestFileMeta>> DecodeManifestList(std::string_view bytes,
 
 Result<std::vector<ManifestEntry>> DecodeManifest(std::string_view bytes, std::string_view origin) {
   return DecodeAvro<ManifestEntry>(bytes, origin);
+}
+
+Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin, const EntryHeadFilter& wanted) {
+  return DecodeAvro<ManifestEntry>(bytes, origin, &wanted);
 }
 
 Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(std::string_view bytes, std::string_view origin) {

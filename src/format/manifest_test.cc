@@ -61,6 +61,18 @@ TEST(Manifest, RandomEntriesComeBackThroughEveryCodec) {
   }
 }
 
+TEST(Manifest, AFilterSeesTheHeadAndSparesTheRest) {
+  std::mt19937 random(3);
+  std::vector<ManifestEntry> entries;
+  for (int i = 0; i < 3000; ++i) entries.push_back(RandomEntry(&random));
+  const auto wanted = [](const ManifestEntry& head) { return head.bucket == BucketId(3) && head.kind == EntryKind::kAdd; };
+  std::vector<ManifestEntry> expected;
+  std::copy_if(entries.begin(), entries.end(), std::back_inserter(expected), wanted);
+  const std::string bytes = EncodeManifest(entries, {}).ValueOrDie();
+  EXPECT_EQ(DecodeManifestWhere(bytes, "m", wanted).ValueOrDie(), expected);
+  EXPECT_EQ(DecodeManifestWhere(bytes, "m", [](const ManifestEntry&) { return true; }).ValueOrDie(), entries);
+}
+
 TEST(Manifest, ListsAndIndexManifestsComeBack) {
   ManifestFileMeta manifest;
   manifest.name = "manifest-x-0";
