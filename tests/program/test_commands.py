@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from program_case import ProgramCase
+from program_case import FIXTURES, ProgramCase
 
 ROWS = [{"op": "+I", "id": 1, "name": "Ana", "plan": "trial"}, {"op": "+I", "id": 2, "name": "Bo", "plan": "pro"},
         {"op": "+I", "id": 3, "name": "Chloé", "plan": None}]
@@ -155,6 +155,11 @@ class Demo(ProgramCase):
         self.assertEqual([(c["_rowkind"], c["plan"], c["address"]) for c in changes],
                          [("+I", "trial", "Av. Paulista 1000"), ("-U", "trial", "Av. Paulista 1000"), ("+U", "pro", "Av. Paulista 1000"),
                           ("-U", "pro", "Av. Paulista 1000"), ("+U", "pro", "Rua das Acácias 120"), ("-D", "pro", "Rua das Acácias 120")])
+
+    def test_the_readme_shows_what_the_demo_prints(self):
+        readme = (FIXTURES.parent.parent / "README.md").read_text()
+        shown = readme.split("<!-- demo -->\n```\n")[1].split("```")[0]
+        self.assertEqual(shown, self.run_program("demo", warehouse=False).stdout)
 
     def test_the_demo_can_leave_its_table(self):
         self.run_program("demo", "--keep", self.folder / "kept", warehouse=False)
