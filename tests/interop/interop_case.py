@@ -59,9 +59,9 @@ class InteropTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        cls.headrace = peers.Headrace()
         cls.java = peers.java()
         cls.pypaimon = peers.pypaimon()
-        cls.headrace = peers.Headrace()
         cls.programs = {p.name: p for p in (cls.java, cls.pypaimon, cls.headrace)}
         cls.results = {}
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-interop-"))
@@ -161,7 +161,7 @@ class InteropTest(unittest.TestCase):
 
     def check_gets(self, feature, writer, path, known):
         """Single keys by headrace: some with a row, some whose row is gone."""
-        keys = known.by_key()
+        keys = [k for k in known.by_key() if "\\u0000" not in encoding.dump(k[0])]  # no argument of a program holds a zero byte
         chosen = [k for k in keys if k[1] is not None][:3] + [k for k in keys if k[1] is None][:2]
         got = [(key, self.attempt(feature, writer, HEADRACE, "get", lambda: self.headrace.get(path=path, key=key))) for key, _ in chosen]
         self.check(feature, writer, HEADRACE, "get", got, chosen, f"by key of {path}")
@@ -231,7 +231,7 @@ def play(test, writer, scenario):
         else:
             before = len(snapshots(path))
             test.attempt(feature, writer, writer, "rows", lambda: program.compact(path=path, full=argument))
-            if table.options.get("write-only") == "true" or table.options["bucket"] == "-1":  # else the writer may have done it already
+            if table.options.get("write-only") == "true":  # else the writer may have done it already
                 test.assertGreater(len(snapshots(path)), before, f"{feature}: {writer} did not compact {path}")
     test.assertEqual(max(appends(path).values()), len(known.states) - 1, f"{feature}: commits that {writer} made in {path}")
     readers = [p for p in test.programs if p not in scenario.cannot_read]

@@ -74,6 +74,8 @@ class Headrace:
 
     def __init__(self, program=None):
         self._program = program or os.environ.get("HEADRACE_PROGRAM") or str(ROOT / "build" / "bin" / "headrace")
+        if shutil.which(self._program) is None:
+            raise FileNotFoundError(f"no program {self._program}: run make build, or set HEADRACE_PROGRAM")
         self._folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-input-"))
         self._inputs = 0
 

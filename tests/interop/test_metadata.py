@@ -52,10 +52,19 @@ class Metadata(interop_case.InteropTest):
             out += [f"{file.name} {key}: {json.dumps(value, sort_keys=True)}" for key, value in schema.items()]
         return out
 
+    def numbers(self, path):
+        """Snapshot ids to their places among those that changed files: headrace ends an ingest with an empty commit of its position."""
+        changing = [n for n, s in interop_case.snapshots(path).items() if s["deltaRecordCount"] or s["commitKind"] != "APPEND"]
+        return {number: place for place, number in enumerate(changing, 1)}
+
     def snapshots(self, path):
         """Values where they are no chance; of the rest, that they are there."""
         out = []
+        places = self.numbers(path)
         for number, snapshot in interop_case.snapshots(path).items():
+            if number not in places:
+                continue
+            number = snapshot["id"] = places[number]
             for key, value in snapshot.items():
                 if key in ("uuid", "properties"):
                     continue  # newer fields, which Java 1.3.1 passes over
@@ -64,8 +73,13 @@ class Metadata(interop_case.InteropTest):
 
     def lines(self, path, kind):
         out = []
+        places = self.numbers(path)
         for line in self.java.entries(path=path):
             entry = json.loads(line)
+            if "snapshot" in entry:
+                if entry["snapshot"] not in places:
+                    continue
+                entry["snapshot"] = places[entry["snapshot"]]
             if entry["kind"] == kind:
                 out.append(json.dumps({k: v for k, v in entry.items() if k not in FREE}, ensure_ascii=False))
         return sorted(out)
@@ -110,7 +124,10 @@ class Metadata(interop_case.InteropTest):
         for name, type_text in generate.PARTITION_TYPES.items():
             table = Table(f"db.by_{name.lower()}", {"id": "INT", "p": type_text, "v": "STRING"}, partition_keys=["p"],
                           options={"bucket": "-1", "write-only": "true"})
-            batches = generate.Generator("meta partitions").append_batches(table, 2, 12)
+            # Few partitions: with more than ten (write-max-writers-to-spill) Java buffers rows and numbers them twice.
+            g = generate.Generator("meta partitions")
+            values = [None, *(g.value(type_text, nullable=False) for _ in range(4))]
+            batches = [[{**row, "p": g.random.choice(values)} for row in batch] for batch in g.append_batches(table, 2, 12)]
             self.compare(f"metadata: partition key {name}", table, [("write", batches)])
 
     def test_changelog_input_and_full_compaction(self):
