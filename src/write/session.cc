@@ -39,6 +39,13 @@ class TableSession final : public WriteSession {
         view_(table_),
         committer_(table_, newest) {}
 
+  ~TableSession() override {
+    for (const auto& [key, salvaged] : salvaged_) {
+      const auto spec = SpecOf(key);
+      if (spec.ok()) (void)DeleteMade(salvaged.change.append, spec->files);
+    }
+  }
+
   Status Write(const std::shared_ptr<arrow::RecordBatch>& rows,
                const std::shared_ptr<arrow::Array>& kinds) override {
     HEADRACE_ASSIGN_OR_RETURN(const CheckedRows checked, CheckRows(table_, rows, kinds, pool_));
