@@ -57,6 +57,7 @@ std::string_view NameOf(FaultKind kind) {
     case FaultKind::kDiskFull: return "disk full";
     case FaultKind::kPublishUnknown: return "publish unknown";
     case FaultKind::kPublishUnknownLost: return "publish unknown and lost";
+    case FaultKind::kPublishLate: return "publish late";
     case FaultKind::kPublishDoneAndStop: return "publish done and stop";
   }
   return "unknown";
@@ -66,7 +67,7 @@ namespace {
 
 bool IsPublishKind(FaultKind kind) {
   return kind == FaultKind::kPublishUnknown || kind == FaultKind::kPublishUnknownLost ||
-         kind == FaultKind::kPublishDoneAndStop;
+         kind == FaultKind::kPublishLate || kind == FaultKind::kPublishDoneAndStop;
 }
 
 bool NeedsSpace(StoreOperation operation) {
@@ -78,7 +79,15 @@ bool NeedsSpace(StoreOperation operation) {
 
 struct FaultStore::State {
   // What becomes of one operation.
-  enum class Verdict { kDo, kFail, kTear, kDoAndForget, kDoAndAnswerUnknown, kSkipAndAnswerUnknown };
+  enum class Verdict {
+    kDo,
+    kFail,
+    kTear,
+    kDoAndForget,
+    kDoAndAnswerUnknown,
+    kSkipAndAnswerUnknown,
+    kDelayAndAnswerUnknown
+  };
 
   explicit State(std::shared_ptr<Store> store) : below(std::move(store)) {}
 
@@ -91,6 +100,12 @@ struct FaultStore::State {
   bool stopped GUARDED_BY(mutex) = false;
   bool full GUARDED_BY(mutex) = false;
   std::vector<LoggedOperation> log GUARDED_BY(mutex);
+
+  struct Delayed {
+    std::string path;
+    std::string bytes;
+  };
+  std::optional<Delayed> delayed GUARDED_BY(mutex);  // a publish still on its way
 
   struct Begun {
     Verdict verdict;
@@ -131,6 +146,7 @@ struct FaultStore::State {
       case FaultKind::kDiskFull: full = true; return Verdict::kFail;
       case FaultKind::kPublishUnknown: return Verdict::kDoAndAnswerUnknown;
       case FaultKind::kPublishUnknownLost: return Verdict::kSkipAndAnswerUnknown;
+      case FaultKind::kPublishLate: return Verdict::kDelayAndAnswerUnknown;
       case FaultKind::kPublishDoneAndStop: stopped = true; return Verdict::kDoAndForget;
     }
     return Verdict::kDo;
@@ -141,6 +157,21 @@ struct FaultStore::State {
     if (number >= log.size()) return;  // the log was cleared meanwhile
     log[number].done = true;
     if (bytes >= 0) log[number].bytes = bytes;
+  }
+
+  void Delay(const std::string& path, std::string_view bytes) {
+    MutexLock lock(mutex);
+    delayed = Delayed{path, std::string(bytes)};
+  }
+
+  // What was on its way gets there; whether it is in time is nobody's concern any more.
+  void Arrive() {
+    std::optional<Delayed> arrived;
+    {
+      MutexLock lock(mutex);
+      arrived = std::exchange(delayed, std::nullopt);
+    }
+    if (arrived.has_value()) (void)below->PublishIfAbsent(arrived->path, arrived->bytes);
   }
 
   Status Failure(StoreOperation operation, const std::string& path) {
@@ -257,6 +288,7 @@ void FaultStore::SetPlan(FaultPlan plan) {
   state_->fired = false;
   state_->stopped = false;
   state_->full = false;
+  state_->delayed.reset();
 }
 
 bool FaultStore::fired() const {
@@ -317,12 +349,17 @@ Status FaultStore::Replace(const std::string& path, std::string_view bytes) {
 
 Result<PublishResult> FaultStore::PublishIfAbsent(const std::string& path, std::string_view bytes) {
   using Verdict = State::Verdict;
+  state_->Arrive();
   const State::Begun begun =
       state_->Begin(StoreOperation::kPublish, path, static_cast<int64_t>(bytes.size()));
   if (begun.verdict == Verdict::kFail || begun.verdict == Verdict::kTear)
     return state_->Failure(StoreOperation::kPublish, path);
   if (begun.verdict == Verdict::kSkipAndAnswerUnknown)
     return CommitUnknown("publishing ", path, ": no answer (injected; not done)");
+  if (begun.verdict == Verdict::kDelayAndAnswerUnknown) {
+    state_->Delay(path, bytes);
+    return CommitUnknown("publishing ", path, ": no answer (injected; not done yet)");
+  }
 
   HEADRACE_ASSIGN_OR_RETURN(const PublishResult result, state_->below->PublishIfAbsent(path, bytes));
   state_->Done(begun.number);

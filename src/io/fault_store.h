@@ -52,6 +52,7 @@ enum class FaultKind {
   kDiskFull,            // from here on whatever needs space answers kIo; reading and deleting go on
   kPublishUnknown,      // a publish is done, and answers kCommitUnknown
   kPublishUnknownLost,  // a publish is not done, and answers kCommitUnknown
+  kPublishLate,         // a publish answers kCommitUnknown, and is done only when the next one begins
   kPublishDoneAndStop,  // a publish is done, and its caller never hears of it: everything later answers kIo
 };
 

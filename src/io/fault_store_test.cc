@@ -102,6 +102,12 @@ TEST_F(FaultStoreTest, LeavesThePublisherInDoubtBothWays) {
   EXPECT_TRUE(IsKind(store_.PublishIfAbsent("/lost", "x").status(), ErrorKind::kCommitUnknown));
   EXPECT_EQ(*store_.PublishIfAbsent("/lost", "x"), PublishResult::kPublished);
 
+  store_.SetPlan({.kind = FaultKind::kPublishLate, .at = 0});
+  EXPECT_TRUE(IsKind(store_.PublishIfAbsent("/late", "first").status(), ErrorKind::kCommitUnknown));
+  EXPECT_FALSE(store_.Stat("/late")->has_value());
+  EXPECT_EQ(*store_.PublishIfAbsent("/late", "second"), PublishResult::kExists);
+  EXPECT_EQ(*below_->ReadAll("/late"), "first");
+
   store_.SetPlan({.kind = FaultKind::kPublishDoneAndStop, .at = 0});
   EXPECT_FALSE(store_.PublishIfAbsent("/unheard", "x").ok());
   EXPECT_FALSE(store_.ReadAll("/unheard").ok());

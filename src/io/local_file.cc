@@ -13,6 +13,7 @@
 #include <arrow/io/interfaces.h>
 
 #include "io/posix_file.h"
+#include "io/store_path.h"
 
 namespace headrace {
 namespace {

@@ -33,19 +33,17 @@ struct MemoryStore::State {
 
   // Makes `directory` and what is above it.
   Status MakeFolders(std::string directory) REQUIRES(mutex) {
-    while (directory != "/" && !directory.empty()) {
+    while (directory != "/") {
       if (files.contains(directory) || opened.contains(directory)) {
         return Invalid("making the folder ", directory, ": a file has that name");
       }
       folders.emplace(directory, clock->NowMs());
-      directory = directory.substr(0, directory.rfind('/'));
+      directory = ParentOf(directory);
     }
     return Status::OK();
   }
 
-  Status MakeParents(const std::string& path) REQUIRES(mutex) {
-    return MakeFolders(path.substr(0, path.rfind('/')));
-  }
+  Status MakeParents(const std::string& path) REQUIRES(mutex) { return MakeFolders(ParentOf(path)); }
 
   void Put(const std::string& path, std::shared_ptr<arrow::Buffer> bytes) REQUIRES(mutex) {
     files[path] = {std::move(bytes), clock->NowMs()};

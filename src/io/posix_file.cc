@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/store_path.h"
+
 namespace headrace {
 namespace {
 
@@ -68,11 +70,6 @@ Status ErrnoError(int number, std::string_view doing, const std::string& path) {
   std::string message(doing);
   message.append(" ").append(path).append(": ").append(TextOfErrno(number)).append(AdviceFor(number));
   return MakeError(KindOfErrno(number), std::move(message));
-}
-
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
 Status SyncFolder(const std::string& directory) {

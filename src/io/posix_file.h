@@ -38,9 +38,6 @@ class FileDescriptor {
 // folder should be or the reverse kInvalid, all else kIo.
 Status ErrnoError(int number, std::string_view doing, const std::string& path);
 
-// The folder that `path` lies in. Precondition: path is absolute.
-std::string ParentOf(const std::string& path);
-
 // mkdir -p. With `sync`, the folders that were made survive a power failure.
 Status MakeFolders(const std::string& directory, bool sync);
 

@@ -35,6 +35,11 @@ std::string JoinPath(std::string_view directory, std::string_view name) {
 
 std::string_view NameIn(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+std::string ParentOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 || slash == path.npos ? "/" : std::string(path.substr(0, slash));
+}
+
 bool IsBelow(std::string_view path, std::string_view directory) {
   if (directory == "/") return path.size() > 1 && path.front() == '/';
   return path.size() > directory.size() && path.starts_with(directory) && path[directory.size()] == '/';

@@ -20,6 +20,9 @@ std::string JoinPath(std::string_view directory, std::string_view name);
 // The last name of a path: "c" of "/a/b/c".
 std::string_view NameIn(std::string_view path);
 
+// The folder that a path lies in: "/a" of "/a/b"; "/" of "/a" and of "/" itself.
+std::string ParentOf(std::string_view path);
+
 // Whether `path` lies below `directory`, at any depth.
 bool IsBelow(std::string_view path, std::string_view directory);
 

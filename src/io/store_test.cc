@@ -34,6 +34,8 @@ struct Kind {
   std::function<std::shared_ptr<Store>()> make;
 };
 
+std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
+
 class StoreContract : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {

@@ -38,40 +38,40 @@ NewTable Story::Table() const {
   return table;
 }
 
-std::vector<Row> StateAfter(const Story& story, int steps) {
-  std::vector<Row> rows;
-  std::map<int64_t, Row> by_id;
-  for (int i = 0; i < steps; ++i) {
-    for (const Change& change : story.steps[static_cast<size_t>(i)].changes) {
-      if (!story.has_key) {
-        rows.push_back(change.row);
-      } else if (IsAdd(change.kind)) {
-        by_id[change.row.id] = change.row;
-      } else {
-        by_id.erase(change.row.id);
-      }
+Model::Model(const Story& table) : has_key_(table.has_key) {
+  const auto producer = table.options.find("changelog-producer");
+  every_change_ = !has_key_ || (producer != table.options.end() && producer->second == "input");
+}
+
+void Model::Apply(const Step& step) {
+  std::map<int64_t, std::vector<Change>> of_step;
+  for (const Change& change : step.changes) {
+    if (!has_key_) {
+      appended_.push_back(change.row);
+    } else if (IsAdd(change.kind)) {
+      by_id_[change.row.id] = change.row;
+    } else {
+      by_id_.erase(change.row.id);
     }
+    std::vector<Change>& of_key = of_step[change.row.id];
+    if (!every_change_) of_key.clear();
+    of_key.push_back(change);
   }
-  for (const auto& [id, row] : by_id) rows.push_back(row);
+  for (const auto& [id, of_key] : of_step)
+    changes_[id].insert(changes_[id].end(), of_key.begin(), of_key.end());
+}
+
+std::vector<Row> Model::Rows() const {
+  std::vector<Row> rows = appended_;
+  for (const auto& [id, row] : by_id_) rows.push_back(row);
   std::sort(rows.begin(), rows.end());
   return rows;
 }
 
-std::map<int64_t, std::vector<Change>> ChangesAfter(const Story& story, int steps) {
-  const auto producer = story.options.find("changelog-producer");
-  const bool every_change =
-      !story.has_key || (producer != story.options.end() && producer->second == "input");
-  std::map<int64_t, std::vector<Change>> changes;
-  for (int i = 0; i < steps; ++i) {
-    std::map<int64_t, std::vector<Change>> of_step;
-    for (const Change& change : story.steps[static_cast<size_t>(i)].changes) {
-      std::vector<Change>& of_key = of_step[change.row.id];
-      if (!every_change) of_key.clear();
-      of_key.push_back(change);
-    }
-    for (auto& [id, of_key] : of_step) changes[id].insert(changes[id].end(), of_key.begin(), of_key.end());
-  }
-  return changes;
+Model ModelOf(const Story& story) {
+  Model model(story);
+  for (const Step& step : story.steps) model.Apply(step);
+  return model;
 }
 
 Story MakeStory(std::string name, uint64_t seed, int steps, bool has_key,
@@ -107,13 +107,6 @@ Story MakeStory(std::string name, uint64_t seed, int steps, bool has_key,
       }
     }
     story.steps.push_back(std::move(step));
-  }
-  return story;
-}
-
-Story MoveIds(Story story, int64_t offset) {
-  for (Step& step : story.steps) {
-    for (Change& change : step.changes) change.row.id += offset;
   }
   return story;
 }

@@ -47,19 +47,32 @@ struct Story {
   NewTable Table() const;
   int last_step() const { return static_cast<int>(steps.size()); }
 };
+inline std::ostream& operator<<(std::ostream& out, const Story& story) { return out << story.name; }
 
-// The rows after the first `steps` steps, sorted.
-std::vector<Row> StateAfter(const Story& story, int steps);
+// What a table must hold, and what its followers must have seen, after the steps applied so far, in the order in which they were committed.
+// Steps may come from several writers of one table.
+class Model {
+ public:
+  explicit Model(const Story& table);  // of its key and options, not of its steps
 
-// The changes that a follower must have seen of each row identity, in order, after the first `steps` steps. With the producer `input` that
-// is every change written; with `none` the last of each key in each step.
-std::map<int64_t, std::vector<Change>> ChangesAfter(const Story& story, int steps);
+  void Apply(const Step& step);
+
+  std::vector<Row> Rows() const;  // sorted
+  // Of each id, in order. With the producer `input` and in append tables every change written; with `none` the last of each key in each step.
+  const std::map<int64_t, std::vector<Change>>& changes() const { return changes_; }
+
+ private:
+  bool has_key_;
+  bool every_change_;
+  std::vector<Row> appended_;
+  std::map<int64_t, Row> by_id_;
+  std::map<int64_t, std::vector<Change>> changes_;
+};
+
+Model ModelOf(const Story& story);  // after all of its steps
 
 // Random inserts, updates (both images), deletes and, at every third step, a full compaction. The same seed gives the same story.
 Story MakeStory(std::string name, uint64_t seed, int steps, bool has_key,
                 std::map<std::string, std::string> options, std::string partition_column = "");
-
-// The same story of other ids: each id is moved up by `offset`.
-Story MoveIds(Story story, int64_t offset);
 
 }  // namespace headrace::crash

@@ -90,7 +90,8 @@ std::string Text(const std::vector<Change>& changes) {
 
 class Examination {
  public:
-  Examination(const std::vector<Writer>& writers, Finding* finding) : writers_(writers), finding_(*finding) {}
+  Examination(const std::vector<Writer>& writers, const Finding* before, Finding* finding)
+      : writers_(writers), before_(before), model_(*writers.front().story), finding_(*finding) {}
 
   void Run(const std::shared_ptr<Store>& store) {
     const Result<Table> table = OpenForReading(store);
@@ -160,19 +161,29 @@ class Examination {
       return Fault("snapshot ", snapshot.id, " is of step ", step, " after step ",
                    finding_.steps[writer->user]);
     }
-    finding_.steps[writer->user] = step;
+    for (int& done = finding_.steps[writer->user]; done < step; ++done) {
+      model_.Apply(writer->story->steps[static_cast<size_t>(done)]);
+    }
+    const Result<std::string> bytes = table.store->ReadAll(SnapshotPath(table, snapshot.id));
+    if (!bytes.ok())
+      return Fault("snapshot ", snapshot.id, " cannot be read again: ", bytes.status().ToString());
+    finding_.sound[snapshot.id.value] = *bytes;
+    if (before_ != nullptr && before_->sound.contains(snapshot.id.value)) {
+      if (before_->sound.at(snapshot.id.value) != *bytes)
+        Fault("snapshot ", snapshot.id, " is another than before");
+      return;
+    }
     CheckFiles(table, snapshot);
+    CheckRows(table, snapshot);
+  }
+
+  void CheckRows(const Table& table, const Snapshot& snapshot) {
     const Result<std::vector<Row>> rows = RowsOf(table, snapshot);
     if (!rows.ok()) return Fault("snapshot ", snapshot.id, " cannot be read: ", rows.status().ToString());
-    std::vector<Row> expected;
-    for (const Writer& each : writers_) {
-      const std::vector<Row> of_writer = StateAfter(*each.story, finding_.steps[each.user]);
-      expected.insert(expected.end(), of_writer.begin(), of_writer.end());
-    }
-    std::sort(expected.begin(), expected.end());
+    const std::vector<Row> expected = model_.Rows();
     if (*rows != expected) {
-      Fault("snapshot ", snapshot.id, " (step ", step, ") holds other rows:\n  found   ", Text(*rows),
-            "\n  expected", Text(expected));
+      Fault("snapshot ", snapshot.id, " (step ", snapshot.commit_identifier, " of ", snapshot.commit_user,
+            ") holds other rows:\n  found   ", Text(*rows), "\n  expected", Text(expected));
     }
   }
 
@@ -200,9 +211,7 @@ class Examination {
   void CheckChanges(const Table& table) {
     const auto found = ChangesOf(table);
     if (!found.ok()) return Fault("the changes cannot be read: ", found.status().ToString());
-    std::map<int64_t, std::vector<Change>> expected;
-    for (const Writer& writer : writers_)
-      expected.merge(ChangesAfter(*writer.story, finding_.steps[writer.user]));
+    std::map<int64_t, std::vector<Change>> expected = model_.changes();
     for (const auto& [id, changes] : *found) {
       if (expected[id] != changes) {
         Fault("other changes of id ", id, ":\n  found   ", Text(changes), "\n  expected", Text(expected[id]));
@@ -215,19 +224,23 @@ class Examination {
   }
 
   const std::vector<Writer>& writers_;
+  const Finding* const before_;
+  Model model_;
   Finding& finding_;
 };
 
 }  // namespace
 
-Finding Witness(const std::shared_ptr<Store>& store, const std::vector<Writer>& writers) {
+Finding Witness(const std::shared_ptr<Store>& store, const std::vector<Writer>& writers,
+                const Finding* before) {
   Finding finding;
-  Examination(writers, &finding).Run(store);
+  Examination(writers, before, &finding).Run(store);
   return finding;
 }
 
-Finding Witness(const std::shared_ptr<Store>& store, const Story& story, const Progress& progress) {
-  return Witness(store, {{kTeller, &story, &progress}});
+Finding Witness(const std::shared_ptr<Store>& store, const Story& story, const Progress& progress,
+                const Finding* before) {
+  return Witness(store, {{kTeller, &story, &progress}}, before);
 }
 
 Result<std::vector<Row>> ReadState(const std::shared_ptr<Store>& store) {
