@@ -9,14 +9,13 @@
 #include "base/uuid.h"
 #include "catalog/numbered_files.h"
 #include "catalog/schema_log.h"
+#include "io/store_path.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::string_view kDatabaseSuffix = ".db";
 constexpr size_t kMaxNameBytes = 200;  // a file name holds 255; suffixes and temporary names need the rest
-
-std::string_view NameIn(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 

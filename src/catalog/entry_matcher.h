@@ -18,6 +18,9 @@ class EntryMatcher {
  public:
   static Result<EntryMatcher> Make(const Table& table, const EntryFilter& filter);
 
+  // True when no entry is unwanted.
+  bool wants_all() const { return !bucket_.has_value() && !by_partition_; }
+  // Looks at partition and bucket alone.
   bool Wants(const ManifestEntry& entry) const;
   Result<bool> MayHold(const ManifestFileMeta& manifest) const;
 

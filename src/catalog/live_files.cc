@@ -40,6 +40,19 @@ Result<std::vector<ManifestFileMeta>> WantedManifests(const Table& table, const 
   return wanted;
 }
 
+// Unwanted entries of an Avro manifest are passed over before their file is read.
+Result<std::vector<ManifestEntry>> ReadManifestWhere(const Table& table, const ManifestFileMeta& manifest,
+                                                     const EntryMatcher& matcher) {
+  const std::string path = ManifestPath(table, manifest.name);
+  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
+  const auto wanted = [&](const ManifestEntry& entry) { return matcher.Wants(entry); };
+  HEADRACE_ASSIGN_OR_RETURN(const ManifestContainer container, DetectManifestContainer(bytes, path));
+  if (container == ManifestContainer::kAvro) return DecodeManifestWhere(bytes, path, wanted);
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> entries, ReadManifest(bytes, path));
+  std::erase_if(entries, [&](const ManifestEntry& entry) { return !wanted(entry); });
+  return entries;
+}
+
 struct ListedManifest {
   ManifestFileMeta manifest;
   std::string list;
@@ -47,12 +60,12 @@ struct ListedManifest {
 
 Result<std::vector<ManifestEntry>> WantedEntries(const Table& table, const Snapshot& snapshot,
                                                  const ListedManifest& listed, const EntryMatcher& matcher) {
-  auto entries = ReadManifest(table, listed.manifest);
+  auto entries = matcher.wants_all() ? ReadManifest(table, listed.manifest)
+                                     : ReadManifestWhere(table, listed.manifest, matcher);
   if (!entries.ok())
     return ExplainFailure(table, snapshot,
                           "manifest " + listed.manifest.name + " named by list " + listed.list,
                           entries.status());
-  std::erase_if(*entries, [&](const ManifestEntry& entry) { return !matcher.Wants(entry); });
   return std::move(*entries);
 }
 

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "io/store_path.h"
+
 namespace headrace {
 namespace {
-
-std::string_view NameIn(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 std::optional<int64_t> ParseDigits(std::string_view text) {
   if (text.empty() || text.size() > 19) return std::nullopt;

@@ -111,6 +111,10 @@ Result<Snapshot> ReadSnapshotOrChangelog(const Table& table, SnapshotId id) {
   return snapshot;
 }
 
+Status WriteLatestSnapshotHint(const Table& table, SnapshotId id) {
+  return WriteLatestHint(SnapshotFolder(table), id.value);
+}
+
 std::string SnapshotPath(const Table& table, SnapshotId id) { return SnapshotFolder(table).PathOf(id.value); }
 
 std::string ManifestPath(const Table& table, const std::string& name) {

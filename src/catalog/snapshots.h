@@ -32,6 +32,9 @@ Result<std::optional<Snapshot>> FindChangelog(const Table& table, SnapshotId id)
 // Where the changes of an id can still be read: its snapshot, else its long-lived changelog. Errors as ReadSnapshot.
 Result<Snapshot> ReadSnapshotOrChangelog(const Table& table, SnapshotId id);
 
+// Tells later readers that `id` is the latest. A failure costs them a listing and nothing else.
+Status WriteLatestSnapshotHint(const Table& table, SnapshotId id);
+
 // Paths of the files below, for messages and for those who write them.
 std::string SnapshotPath(const Table& table, SnapshotId id);
 std::string ManifestPath(const Table& table, const std::string& name);
