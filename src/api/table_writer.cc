@@ -61,6 +61,9 @@ Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool fu
     for (const DataFileMeta& file : change.change.compact.added) result.bytes_written += file.size_bytes;
   }
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Snapshot> snapshots, session->Commit(prepared));
+  // A session gives a compaction up when another writer has replaced its files; here it was what was asked for.
+  if (snapshots.empty() && !prepared.changes.empty())
+    return CommitConflict("compacting table ", table.name, ": other writers replaced the files meanwhile");
   for (const Snapshot& snapshot : snapshots) result.snapshots.push_back(snapshot.id.value);
   HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));
   return result;
@@ -75,7 +78,10 @@ Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState
   return std::make_unique<SessionWriter>(std::move(state), std::move(session));
 }
 
-Result<CompactResult> CompactTable(SharedState* state, const Table& table, bool full) {
+Result<CompactResult> CompactTable(SharedState* state, const Table& opened, bool full) {
+  // write-only is about what writers do on their own.
+  Table table = opened;
+  table.options.write_only = false;
   Result<CompactResult> result = TryCompact(state, table, full);
   // Another compaction may take files away while ours runs: what it left is compacted anew.
   for (int attempt = 1; attempt < kMostCompactionAttempts; ++attempt) {
