@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Several programs write to one table in turn, and each compacts what the others wrote."""
+"""Several programs write to one table in turn, and each compacts what the others wrote; and two write at the same time."""
 
+import json
+import threading
+import time
 import unittest
 
 import generate
 import interop_case
 from interop_case import HEADRACE, JAVA, PYPAIMON
-from model import Table
+from model import Table, row_line
 
 VALUES = {"v": "INT", "w": "STRING", "d": "DECIMAL(12, 2)", "t": "TIMESTAMP(6)", "a": "ARRAY<STRING>"}
 
@@ -59,6 +62,46 @@ class InTurn(interop_case.InteropTest):
         table = Table("db.bucketed", {"id": "BIGINT", **VALUES}, options={"bucket": "2", "bucket-key": "id"})
         batches = generate.Generator("bucketed").append_batches(table, 12, 8)
         self.play("append table with buckets", table, JAVA, batches, (HEADRACE, PYPAIMON, JAVA))
+
+    def test_both_at_once(self):
+        """Every commit of both is in the table and in the stream once, whoever won each race for a snapshot id. headrace goes on for
+        longer: Java may replace a snapshot file that has just appeared, which headrace finds at its next commit and commits anew."""
+        feature = "both writing at once, write-only"
+        for table, keyed in ((Table("db.at_once", {"id": "BIGINT NOT NULL", "w": "STRING"}, ["id"],
+                                    options={"bucket": "2", "write-only": "true"}), True),
+                             (Table("db.at_once_append", {"id": "BIGINT", "w": "STRING"}, options={"bucket": "-1", "write-only": "true"}), False)):
+            path = self.java.create(warehouse=self.warehouse("at_once"), **table.definition())["path"]
+            rows = {JAVA: [{"_commit": n, "id": n, "w": f"java {n}"} for n in range(20)],
+                    HEADRACE: [{"_commit": n, "_rowkind": "+I", "id": 1000 + n, "w": f"headrace {n}"} for n in range(50)]}
+            problems = []
+
+            def write(writer):
+                try:
+                    if writer == JAVA:
+                        while not interop_case.snapshots(path) and threads[1].is_alive():
+                            time.sleep(0.002)  # until headrace is in the middle of it
+                        self.java.write(path=path, rows=rows[JAVA], user="java-writer")
+                    else:
+                        self.headrace.write(path, rows[HEADRACE], keyed=keyed)
+                except Exception as problem:  # told below, in the main thread
+                    problems.append(problem)
+
+            threads = [threading.Thread(target=write, args=(writer,)) for writer in rows]
+            for thread in reversed(threads):
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(problems, [])
+            want = sorted(row_line(row, table.fields) for some in rows.values() for row in some)
+            for reader in (JAVA, PYPAIMON, HEADRACE):
+                got = self.programs[reader].scan(path=path)
+                self.check(feature, "in turn", reader, "rows", sorted(got), want, f"of {path}")
+            for reader in (JAVA, HEADRACE):
+                got = []
+                for line in self.programs[reader].changes(path=path):
+                    row = json.loads(line)
+                    got.append(row_line(row, table.fields))
+                self.check(feature, "in turn", reader, "changes", sorted(got), want, f"of {path}")
 
 
 if __name__ == "__main__":
