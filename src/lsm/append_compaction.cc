@@ -20,7 +20,8 @@ constexpr int64_t kOpenFileBytes = 4LL << 20;
 
 // The first stretch of enough small neighbours; files that are too large together fall out at its front. Java takes a large
 // file between small ones too, and so writes it again and again.
-std::optional<std::vector<DataFileMeta>> PickNeighbours(const std::vector<DataFileMeta>& files, const TableOptions& options) {
+std::optional<std::vector<DataFileMeta>> PickNeighbours(const std::vector<DataFileMeta>& files,
+                                                        const TableOptions& options) {
   std::deque<DataFileMeta> stretch;
   int64_t bytes = 0;
   for (const DataFileMeta& file : files) {
@@ -43,9 +44,12 @@ std::optional<std::vector<DataFileMeta>> PickNeighbours(const std::vector<DataFi
 }
 
 // All files after the leading large ones, when most of them are small.
-std::optional<std::vector<DataFileMeta>> PickAllNeighbours(std::vector<DataFileMeta> files, const TableOptions& options) {
+std::optional<std::vector<DataFileMeta>> PickAllNeighbours(std::vector<DataFileMeta> files,
+                                                           const TableOptions& options) {
   if (files.size() < kFullCompactionLeastFiles) return std::nullopt;
-  const auto is_large = [&](const DataFileMeta& file) { return file.size_bytes >= CompactionFileBytes(options); };
+  const auto is_large = [&](const DataFileMeta& file) {
+    return file.size_bytes >= CompactionFileBytes(options);
+  };
   files.erase(files.begin(), std::find_if_not(files.begin(), files.end(), is_large));
   const auto large = static_cast<size_t>(std::count_if(files.begin(), files.end(), is_large));
   if (files.size() < kFullCompactionLeastFiles || files.size() - large <= large) return std::nullopt;
@@ -53,8 +57,10 @@ std::optional<std::vector<DataFileMeta>> PickAllNeighbours(std::vector<DataFileM
 }
 
 // Small files, smallest first, until two target files are full; fewer when there are enough of them, or on demand.
-std::optional<std::vector<DataFileMeta>> PickSmall(std::vector<DataFileMeta> files, const TableOptions& options, bool full) {
-  std::erase_if(files, [&](const DataFileMeta& file) { return file.size_bytes >= CompactionFileBytes(options); });
+std::optional<std::vector<DataFileMeta>> PickSmall(std::vector<DataFileMeta> files,
+                                                   const TableOptions& options, bool full) {
+  std::erase_if(files,
+                [&](const DataFileMeta& file) { return file.size_bytes >= CompactionFileBytes(options); });
   std::stable_sort(files.begin(), files.end(),
                    [](const DataFileMeta& a, const DataFileMeta& b) { return a.size_bytes < b.size_bytes; });
   std::vector<DataFileMeta> bin;
@@ -72,22 +78,25 @@ std::optional<std::vector<DataFileMeta>> PickSmall(std::vector<DataFileMeta> fil
 }  // namespace
 
 std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files) {
-  std::stable_sort(files.begin(), files.end(),
-                   [](const DataFileMeta& a, const DataFileMeta& b) { return a.min_sequence < b.min_sequence; });
+  std::stable_sort(files.begin(), files.end(), [](const DataFileMeta& a, const DataFileMeta& b) {
+    return a.min_sequence < b.min_sequence;
+  });
   return files;
 }
 
-std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files, const TableOptions& options,
-                                                              bool full) {
+std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files,
+                                                              const TableOptions& options, bool full) {
   if (options.bucket < 0) return PickSmall(std::move(files), options, full);
   files = InSequenceOrder(std::move(files));
   return full ? PickAllNeighbours(std::move(files), options) : PickNeighbours(files, options);
 }
 
-Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files, FileNames* names) {
+Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files,
+                                    FileNames* names) {
   ReadColumns columns;
-  columns.values = AllColumns(*files.schema);
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows, OpenConcatenation(files, inputs, columns, 32768));
+  columns.values = files.schema->ColumnNames();
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows,
+                            OpenConcatenation(files, inputs, columns, 32768));
   int64_t first_sequence = inputs[0].min_sequence;
   for (const DataFileMeta& file : inputs) first_sequence = std::min(first_sequence, file.min_sequence);
   HEADRACE_ASSIGN_OR_RETURN(

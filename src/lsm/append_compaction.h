@@ -17,10 +17,11 @@ namespace headrace {
 std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files);
 
 // The files to join, in order, or nothing. `full`: as an explicit full compaction asks.
-std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files, const TableOptions& options,
-                                                              bool full);
+std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files,
+                                                              const TableOptions& options, bool full);
 
 // One rewrite of `inputs`, in order. On failure no new file is left.
-Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files, FileNames* names);
+Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files,
+                                    FileNames* names);
 
 }  // namespace headrace

@@ -25,11 +25,12 @@ struct BucketFiles {
   std::shared_ptr<const TableSchema> schema;  // rows are read and written in this shape
   SchemaLookup schema_by_id;                  // the shapes files were written in
   const TableOptions* options = nullptr;
-  Clock* clock = nullptr;                     // needed for writing only
-  arrow::MemoryPool* pool = nullptr;          // null: Arrow's default
+  Clock* clock = nullptr;             // needed for writing only
+  arrow::MemoryPool* pool = nullptr;  // null: Arrow's default
 
   std::string PathOf(const DataFileMeta& file) const;
-  Result<std::unique_ptr<DataFileReader>> Open(const DataFileMeta& file, ReadColumns columns, int64_t batch_rows) const;
+  Result<std::unique_ptr<DataFileReader>> Open(const DataFileMeta& file, ReadColumns columns,
+                                               int64_t batch_rows) const;
   FileWriteSpec WriteSpec(FileNames* names, FileRole role, Level level, FileSource source) const;
   // Deletes files that nothing lists; the first failure is returned, the others are tried all the same.
   Status Delete(const std::vector<DataFileMeta>& files) const;

@@ -49,7 +49,8 @@ class BucketTree {
   // `rows` has all columns of the schema in order; `kinds` (int8, RowKind) may be null: all inserts. Rows get consecutive sequence
   // numbers in the order given. With `ignore-delete` retractions are dropped here and get no number. A row bucket takes inserts
   // alone (kInvalid otherwise).
-  virtual Status Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) = 0;
+  virtual Status Append(const std::shared_ptr<arrow::RecordBatch>& rows,
+                        const std::shared_ptr<arrow::Array>& kinds) = 0;
 
   virtual int64_t buffered_rows() const = 0;
   virtual int64_t buffered_bytes() const = 0;

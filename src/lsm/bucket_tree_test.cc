@@ -28,7 +28,9 @@ std::vector<std::string> Sorted(std::vector<std::string> lines) {
 class ModelledTree {
  public:
   ModelledTree(const std::string& columns, std::vector<std::string> keys, uint64_t seed)
-      : table_(columns, std::move(keys)), random_(seed), versions_(table_.schema, random_.Between(1, 200), seed) {
+      : table_(columns, std::move(keys)),
+        random_(seed),
+        versions_(table_.schema, random_.Between(1, 200), seed) {
     table_.options.compaction_trigger = 3;
     table_.options.num_levels = 4;
     table_.options.stop_trigger = 6;
@@ -65,7 +67,8 @@ class ModelledTree {
 
   std::vector<EncodedKey> KeysOf(const arrow::RecordBatch& batch) {
     std::vector<std::shared_ptr<arrow::Array>> keys;
-    for (const std::string& name : table_.schema->TrimmedPrimaryKeys()) keys.push_back(batch.GetColumnByName(name));
+    for (const std::string& name : table_.schema->TrimmedPrimaryKeys())
+      keys.push_back(batch.GetColumnByName(name));
     const KeyColumn column = Order().Encode(keys).ValueOrDie();
     std::vector<EncodedKey> encoded;
     for (int64_t row = 0; row < batch.num_rows(); ++row) encoded.push_back(column.Encoded(row));
@@ -152,7 +155,8 @@ void RunRandomOperations(const std::string& columns, const std::vector<std::stri
   SCOPED_TRACE(columns + ", seed " + std::to_string(seed));
   ModelledTree modelled(columns, keys, seed);
   modelled.table().options.ignore_delete = seed % 5 == 0;
-  modelled.table().options.changelog_producer = seed % 2 == 0 ? ChangelogProducer::kInput : ChangelogProducer::kNone;
+  modelled.table().options.changelog_producer =
+      seed % 2 == 0 ? ChangelogProducer::kInput : ChangelogProducer::kNone;
   modelled.table().options.thin_mode = seed % 3 == 0;
   modelled.Open();
   for (int step = 0; step < 60 && !testing::Test::HasFailure(); ++step) {
@@ -298,7 +302,8 @@ TEST(BucketTree, RaisedSequencesKeepRowsAndKinds) {
   modelled.Append(40, true);
   HEADRACE_EXPECT_OK(modelled.tree().Flush());
   const FileIncrement append = modelled.tree().TakeChange().append;
-  const FileIncrement raised = RaiseSequences({modelled.table().Files(), "raised"}, append, 1000).ValueOrDie();
+  const FileIncrement raised =
+      RaiseSequences({modelled.table().Files(), "raised"}, append, 1000).ValueOrDie();
   ASSERT_EQ(raised.added.size(), 1u);
   ASSERT_EQ(raised.changelog.size(), 1u);
   EXPECT_EQ(raised.added[0].min_sequence, append.added[0].min_sequence + 1000);
@@ -325,12 +330,16 @@ bool FlushAndCompactWithFault(int64_t at, const std::string& columns, const std:
   };
   auto tree = BucketTree::Open({files, "w"}, {}).ValueOrDie();
   RandomRows rows(5);
-  const auto append = [&] { HEADRACE_EXPECT_OK(tree->Append(rows.Batch(table.schema->fields, 20).ValueOrDie(), nullptr)); };
+  const auto append = [&] {
+    HEADRACE_EXPECT_OK(tree->Append(rows.Batch(table.schema->fields, 20).ValueOrDie(), nullptr));
+  };
   append();
   HEADRACE_EXPECT_OK(tree->Flush());
   append();
   // Deleting is how a failure is cleaned up; it is not made to fail here.
-  store->SetPlan({FaultKind::kFail, at, [](StoreOperation op, const std::string&) { return op != StoreOperation::kDelete && op != StoreOperation::kList; }});
+  store->SetPlan({FaultKind::kFail, at, [](StoreOperation op, const std::string&) {
+                    return op != StoreOperation::kDelete && op != StoreOperation::kList;
+                  }});
   std::vector<std::string> before = on_disk();
   if (!tree->Flush().ok()) {
     EXPECT_EQ(on_disk(), before);

@@ -76,7 +76,7 @@ class Compactor {
     }
     MergeRequest request;
     request.sections = std::move(sections);
-    request.values = AllColumns(*files_.schema);
+    request.values = files_.schema->ColumnNames();
     request.sequence_and_kind = true;
     request.key_ordered = true;
     request.policy = policy_;
@@ -95,8 +95,8 @@ class Compactor {
       HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, rows->Next());
       if (batch == nullptr) break;
       if (writer == nullptr) {
-        HEADRACE_ASSIGN_OR_RETURN(
-            writer, OpenKeyValueWriter(files_.WriteSpec(names_, FileRole::kData, plan_.output, FileSource::kCompact)));
+        HEADRACE_ASSIGN_OR_RETURN(writer, OpenKeyValueWriter(files_.WriteSpec(
+                                              names_, FileRole::kData, plan_.output, FileSource::kCompact)));
       }
       HEADRACE_RETURN_NOT_OK(writer->Write(*shape.Assemble(*batch)));
     }
@@ -117,7 +117,8 @@ class Compactor {
 
 int64_t CompactionFileBytes(const TableOptions& options) { return options.target_file_bytes / 10 * 7; }
 
-Result<FileIncrement> Compact(const CompactionPlan& plan, const BucketFiles& files, FileNames* names, const MergePolicy& policy) {
+Result<FileIncrement> Compact(const CompactionPlan& plan, const BucketFiles& files, FileNames* names,
+                              const MergePolicy& policy) {
   return Compactor(plan, files, names, policy).Run();
 }
 

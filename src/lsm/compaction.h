@@ -15,7 +15,8 @@
 namespace headrace {
 
 // The increment has `removed` (with the levels they are listed on) and `added` alone.
-Result<FileIncrement> Compact(const CompactionPlan& plan, const BucketFiles& files, FileNames* names, const MergePolicy& policy);
+Result<FileIncrement> Compact(const CompactionPlan& plan, const BucketFiles& files, FileNames* names,
+                              const MergePolicy& policy);
 
 // Files below this size are worth rewriting: 0.7 of target-file-size.
 int64_t CompactionFileBytes(const TableOptions& options);

@@ -42,8 +42,10 @@ std::optional<CompactionPlan> PlanOf(const Levels& levels, size_t count) {
     while (count < runs.size() && plan.output.value == 0) plan.output = runs[count++].level;
   }
   if (count == runs.size()) plan.output = plan.max_level;
-  for (const SortedRun& run : runs.first(count)) plan.files.insert(plan.files.end(), run.files.begin(), run.files.end());
-  if (plan.files.empty() || (plan.files.size() == 1 && plan.files[0]->meta.level == plan.output)) return std::nullopt;
+  for (const SortedRun& run : runs.first(count))
+    plan.files.insert(plan.files.end(), run.files.begin(), run.files.end());
+  if (plan.files.empty() || (plan.files.size() == 1 && plan.files[0]->meta.level == plan.output))
+    return std::nullopt;
   plan.drop_deletes = plan.output >= levels.highest_level();
   return plan;
 }

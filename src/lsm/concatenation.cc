@@ -59,8 +59,9 @@ class Concatenation final : public RowStream {
 
 }  // namespace
 
-Result<std::unique_ptr<RowStream>> OpenConcatenation(const BucketFiles& files, std::vector<DataFileMeta> metas,
-                                                     ReadColumns columns, int64_t batch_rows) {
+Result<std::unique_ptr<RowStream>> OpenConcatenation(const BucketFiles& files,
+                                                     std::vector<DataFileMeta> metas, ReadColumns columns,
+                                                     int64_t batch_rows) {
   for (const std::string& name : columns.values) {
     if (files.schema->FieldIndex(name) < 0) return NotFound("there is no column '", name, "' to read");
   }

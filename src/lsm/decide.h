@@ -15,11 +15,15 @@
 namespace headrace {
 
 // `kinds[b]` are the RowKind bytes of batch b.
-void DecideDeduplicate(const Segments& segments, std::span<const int8_t* const> kinds, const MergePolicy& policy,
-                       std::vector<RowRef>* picked);
+void DecideDeduplicate(const Segments& segments, std::span<const int8_t* const> kinds,
+                       const MergePolicy& policy, std::vector<RowRef>* picked);
 
 // Whether a version takes part at all, and whether a winner is handed out.
-inline bool TakesPart(int8_t kind, const MergePolicy& policy) { return !(policy.ignore_delete && IsRetract(kind)); }
-inline bool Survives(int8_t kind, const MergePolicy& policy) { return !(policy.drop_deletes && IsRetract(kind)); }
+inline bool TakesPart(int8_t kind, const MergePolicy& policy) {
+  return !(policy.ignore_delete && IsRetract(kind));
+}
+inline bool Survives(int8_t kind, const MergePolicy& policy) {
+  return !(policy.drop_deletes && IsRetract(kind));
+}
 
 }  // namespace headrace

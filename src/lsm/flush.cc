@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kChunkRows = 32768;
 
 // A writer whose destruction without Close() leaves no file.
-Result<std::vector<DataFileMeta>> WriteRows(const WriteBuffer& buffer, std::span<const RowRef> rows, const FileWriteSpec& spec) {
+Result<std::vector<DataFileMeta>> WriteRows(const WriteBuffer& buffer, std::span<const RowRef> rows,
+                                            const FileWriteSpec& spec) {
   if (rows.empty()) return std::vector<DataFileMeta>{};
   HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<DataFileWriter> writer, OpenKeyValueWriter(spec));
   for (size_t begin = 0; begin < rows.size(); begin += kChunkRows) {
@@ -31,11 +32,12 @@ Result<FileIncrement> FlushToLevelZero(const WriteBuffer& buffer, const BucketFi
   FileIncrement increment;
   HEADRACE_ASSIGN_OR_RETURN(const Segments segments, buffer.Sort());
   const std::vector<RowRef> newest = buffer.Newest(segments);
-  HEADRACE_ASSIGN_OR_RETURN(increment.added,
-                            WriteRows(buffer, newest, files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend)));
+  HEADRACE_ASSIGN_OR_RETURN(
+      increment.added,
+      WriteRows(buffer, newest, files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend)));
   if (!with_changelog) return increment;
-  Result<std::vector<DataFileMeta>> changelog =
-      WriteRows(buffer, segments.rows, files.WriteSpec(names, FileRole::kChangelog, Level(0), FileSource::kAppend));
+  Result<std::vector<DataFileMeta>> changelog = WriteRows(
+      buffer, segments.rows, files.WriteSpec(names, FileRole::kChangelog, Level(0), FileSource::kAppend));
   if (!changelog.ok()) {
     (void)files.Delete(increment.added);
     return changelog.status();

@@ -29,8 +29,10 @@ struct Validity {
 
 Result<Validity> GatherValidity(Sources sources, std::span<const RowRef> rows, arrow::MemoryPool* pool) {
   Validity validity;
-  if (std::all_of(sources.begin(), sources.end(), [](const auto& s) { return s->null_count() == 0; })) return validity;
-  HEADRACE_ASSIGN_OR_RETURN(validity.bits, arrow::AllocateEmptyBitmap(static_cast<int64_t>(rows.size()), pool));
+  if (std::all_of(sources.begin(), sources.end(), [](const auto& s) { return s->null_count() == 0; }))
+    return validity;
+  HEADRACE_ASSIGN_OR_RETURN(validity.bits,
+                            arrow::AllocateEmptyBitmap(static_cast<int64_t>(rows.size()), pool));
   uint8_t* bits = validity.bits->mutable_data();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (sources[rows[i].batch]->IsValid(rows[i].row)) {
@@ -45,8 +47,8 @@ Result<Validity> GatherValidity(Sources sources, std::span<const RowRef> rows, a
 std::shared_ptr<arrow::Array> Assemble(const Sources& sources, size_t rows, Validity validity,
                                        std::vector<std::shared_ptr<arrow::Buffer>> data) {
   data.insert(data.begin(), std::move(validity.bits));
-  return arrow::MakeArray(arrow::ArrayData::Make(sources[0]->type(), static_cast<int64_t>(rows), std::move(data),
-                                                 validity.null_count));
+  return arrow::MakeArray(arrow::ArrayData::Make(sources[0]->type(), static_cast<int64_t>(rows),
+                                                 std::move(data), validity.null_count));
 }
 
 struct Wide16 {
@@ -54,7 +56,8 @@ struct Wide16 {
 };
 
 template <typename T>
-Result<std::shared_ptr<arrow::Array>> GatherFixed(Sources sources, std::span<const RowRef> rows, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> GatherFixed(Sources sources, std::span<const RowRef> rows,
+                                                  arrow::MemoryPool* pool) {
   HEADRACE_ASSIGN_OR_RETURN(Validity validity, GatherValidity(sources, rows, pool));
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
                             arrow::AllocateBuffer(static_cast<int64_t>(rows.size() * sizeof(T)), pool));
@@ -97,7 +100,8 @@ inline void CopyShort(char* to, const char* from, size_t n) {
   }
 }
 
-Result<std::shared_ptr<arrow::Array>> GatherText(Sources sources, std::span<const RowRef> rows, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> GatherText(Sources sources, std::span<const RowRef> rows,
+                                                 arrow::MemoryPool* pool) {
   struct Source {
     const int32_t* offsets;
     const char* data;
@@ -108,8 +112,9 @@ Result<std::shared_ptr<arrow::Array>> GatherText(Sources sources, std::span<cons
     from.push_back({text.raw_value_offsets(), reinterpret_cast<const char*>(text.raw_data())});
   }
   HEADRACE_ASSIGN_OR_RETURN(Validity validity, GatherValidity(sources, rows, pool));
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offset_buffer,
-                            arrow::AllocateBuffer(static_cast<int64_t>((rows.size() + 1) * sizeof(int32_t)), pool));
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::shared_ptr<arrow::Buffer> offset_buffer,
+      arrow::AllocateBuffer(static_cast<int64_t>((rows.size() + 1) * sizeof(int32_t)), pool));
   auto* offsets = reinterpret_cast<int32_t*>(offset_buffer->mutable_data());
   int64_t total = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -129,12 +134,14 @@ Result<std::shared_ptr<arrow::Array>> GatherText(Sources sources, std::span<cons
     const int32_t* at = source.offsets + rows[i].row;
     CopyShort(data + offsets[i], source.data + at[0], static_cast<size_t>(at[1] - at[0]));
   }
-  return Assemble(sources, rows.size(), std::move(validity), {std::move(offset_buffer), std::move(data_buffer)});
+  return Assemble(sources, rows.size(), std::move(validity),
+                  {std::move(offset_buffer), std::move(data_buffer)});
 }
 
-Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& from, const std::vector<int64_t>& at,
-                                           arrow::MemoryPool* pool) {
-  const auto indices = std::make_shared<arrow::Int64Array>(static_cast<int64_t>(at.size()), arrow::Buffer::Wrap(at));
+Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& from,
+                                           const std::vector<int64_t>& at, arrow::MemoryPool* pool) {
+  const auto indices =
+      std::make_shared<arrow::Int64Array>(static_cast<int64_t>(at.size()), arrow::Buffer::Wrap(at));
   arrow::compute::ExecContext context(pool);
   HEADRACE_ASSIGN_OR_RETURN(
       const arrow::Datum taken,
@@ -143,7 +150,8 @@ Result<std::shared_ptr<arrow::Array>> Take(const std::shared_ptr<arrow::Array>& 
 }
 
 // Any type: each source's rows are taken, the pieces joined, and then put in order.
-Result<std::shared_ptr<arrow::Array>> GatherByTake(Sources sources, std::span<const RowRef> rows, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> GatherByTake(Sources sources, std::span<const RowRef> rows,
+                                                   arrow::MemoryPool* pool) {
   std::vector<std::vector<int64_t>> wanted(sources.size());
   for (const RowRef ref : rows) wanted[ref.batch].push_back(ref.row);
   std::vector<int64_t> next(sources.size(), 0);  // where the source's pieces stand once joined
@@ -173,7 +181,8 @@ bool IsOneSlice(std::span<const RowRef> rows) {
 
 }  // namespace
 
-Result<std::shared_ptr<arrow::Array>> GatherColumn(Sources sources, std::span<const RowRef> rows, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> GatherColumn(Sources sources, std::span<const RowRef> rows,
+                                                   arrow::MemoryPool* pool) {
   if (pool == nullptr) pool = arrow::default_memory_pool();
   if (rows.empty()) return sources[0]->Slice(0, 0);
   const arrow::DataType& type = *sources[0]->type();
@@ -195,8 +204,9 @@ Result<std::shared_ptr<arrow::Array>> GatherColumn(Sources sources, std::span<co
   return GatherByTake(sources, rows, pool);
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> GatherRows(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,
-                                                       std::span<const RowRef> rows, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::RecordBatch>> GatherRows(
+    const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches, std::span<const RowRef> rows,
+    arrow::MemoryPool* pool) {
   if (IsOneSlice(rows)) return batches[rows[0].batch]->Slice(rows[0].row, static_cast<int64_t>(rows.size()));
   const int width = batches[0]->num_columns();
   std::vector<std::shared_ptr<arrow::Array>> columns;
@@ -206,7 +216,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> GatherRows(const std::vector<std::sh
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> column, GatherColumn(sources, rows, pool));
     columns.push_back(std::move(column));
   }
-  return arrow::RecordBatch::Make(batches[0]->schema(), static_cast<int64_t>(rows.size()), std::move(columns));
+  return arrow::RecordBatch::Make(batches[0]->schema(), static_cast<int64_t>(rows.size()),
+                                  std::move(columns));
 }
 
 }  // namespace headrace

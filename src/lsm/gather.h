@@ -20,7 +20,8 @@ Result<std::shared_ptr<arrow::Array>> GatherColumn(std::span<const std::shared_p
                                                    std::span<const RowRef> rows, arrow::MemoryPool* pool);
 
 // All columns of batches with one schema.
-Result<std::shared_ptr<arrow::RecordBatch>> GatherRows(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,
-                                                       std::span<const RowRef> rows, arrow::MemoryPool* pool);
+Result<std::shared_ptr<arrow::RecordBatch>> GatherRows(
+    const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches, std::span<const RowRef> rows,
+    arrow::MemoryPool* pool);
 
 }  // namespace headrace

@@ -9,15 +9,19 @@ namespace headrace {
 namespace {
 
 constexpr char kEveryType[] =
-    "b BOOLEAN, t TINYINT, s SMALLINT, i INT NOT NULL, l BIGINT, f FLOAT, d DOUBLE, d9 DECIMAL(9, 2), d38 DECIMAL(38, 18), c CHAR(5), "
-    "str STRING, bin BINARY(4), by BYTES NOT NULL, dt DATE, tm TIME(3), ts3 TIMESTAMP(3), ts9 TIMESTAMP(9), z6 TIMESTAMP_LTZ(6), "
+    "b BOOLEAN, t TINYINT, s SMALLINT, i INT NOT NULL, l BIGINT, f FLOAT, d DOUBLE, d9 DECIMAL(9, 2), d38 "
+    "DECIMAL(38, 18), c CHAR(5), "
+    "str STRING, bin BINARY(4), by BYTES NOT NULL, dt DATE, tm TIME(3), ts3 TIMESTAMP(3), ts9 TIMESTAMP(9), "
+    "z6 TIMESTAMP_LTZ(6), "
     "a ARRAY<INT>, m MAP<STRING, INT>, ms MULTISET<STRING>, r ROW<x INT, y STRING>";
 
 // Slices, so that every offset is met.
-std::vector<std::shared_ptr<arrow::RecordBatch>> Batches(const std::vector<DataField>& fields, uint64_t seed) {
+std::vector<std::shared_ptr<arrow::RecordBatch>> Batches(const std::vector<DataField>& fields,
+                                                         uint64_t seed) {
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
   for (int64_t i = 0; i < 4; ++i) {
-    batches.push_back(RandomRows(seed + static_cast<uint64_t>(i)).Batch(fields, 60).ValueOrDie()->Slice(i * 3, 40));
+    batches.push_back(
+        RandomRows(seed + static_cast<uint64_t>(i)).Batch(fields, 60).ValueOrDie()->Slice(i * 3, 40));
   }
   return batches;
 }

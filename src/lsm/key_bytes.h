@@ -1,13 +1,15 @@
 // One value as bytes whose memcmp order is the value's order: the alphabet of KeyOrder's byte keys.
 //
 // Fixed-width values are big-endian with the sign turned; strings end with 00 00 and hold 00 as 00 FF, except where `last` says
-// that nothing follows. A value of a descending column has all its bits turned. Pure functions; they append to `out`.
+// that nothing follows. A value of a descending column has all its bits turned. Pure functions; most append to `out`.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -26,7 +28,8 @@ void AppendBigEndian(T value, std::string* out) {
 template <std::signed_integral T>
 void AppendOrdered(T value, std::string* out) {
   using Unsigned = std::make_unsigned_t<T>;
-  AppendBigEndian(static_cast<Unsigned>(static_cast<Unsigned>(value) ^ (Unsigned{1} << (sizeof(T) * 8 - 1))), out);
+  AppendBigEndian(static_cast<Unsigned>(static_cast<Unsigned>(value) ^ (Unsigned{1} << (sizeof(T) * 8 - 1))),
+                  out);
 }
 
 inline void AppendOrdered(bool value, std::string* out) { out->push_back(value ? '\1' : '\0'); }
@@ -60,6 +63,26 @@ inline void AppendOrdered(std::string_view value, bool last, std::string* out) {
 
 inline void TurnBits(size_t from, std::string* out) {
   for (size_t i = from; i < out->size(); ++i) (*out)[i] = static_cast<char>(~(*out)[i]);
+}
+
+// Eight bytes from `skip` on as a number that orders like them; what is missing counts as zero. Precondition: skip <= key.size().
+inline uint64_t HeadOf(std::string_view key, size_t skip) {
+  uint64_t head = 0;
+  if (key.size() - skip >= 8) {
+    std::memcpy(&head, key.data() + skip, 8);
+  } else {
+    std::memcpy(&head, key.data() + skip, key.size() - skip);
+  }
+  return __builtin_bswap64(head);
+}
+
+// How many bytes two keys share at their beginning, at most `at_most`.
+inline size_t SharedPrefix(std::string_view a, std::string_view b, size_t at_most) {
+  const size_t end = std::min({a.size(), b.size(), at_most});
+  if (std::memcmp(a.data(), b.data(), end) == 0) return end;
+  size_t length = 0;
+  while (a[length] == b[length]) ++length;
+  return length;
 }
 
 }  // namespace headrace

@@ -22,10 +22,8 @@ bool IsIntegerLike(TypeRoot root) {
     case TypeRoot::kDate:
     case TypeRoot::kTime:
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return true;
-    default:
-      return false;
+    case TypeRoot::kTimestampLtz: return true;
+    default: return false;
   }
 }
 
@@ -58,7 +56,8 @@ Result<int64_t> CountOf(const Timestamp& timestamp, const DataType& type) {
   int64_t count = 0;
   if (__builtin_mul_overflow(timestamp.millis, units, &count) ||
       __builtin_add_overflow(count, timestamp.nanos_of_milli / (1000000 / units), &count)) {
-    return Corruption("key of type ", ToSql(type), ": ", timestamp.millis, " ms since 1970 is outside its range");
+    return Corruption("key of type ", ToSql(type), ": ", timestamp.millis,
+                      " ms since 1970 is outside its range");
   }
   return count;
 }
@@ -78,7 +77,8 @@ void AppendCell(const arrow::Array& array, TypeRoot root, int64_t row, bool last
     case TypeRoot::kFloat: return AppendOrdered(Cell<arrow::FloatArray>(array, row), out);
     case TypeRoot::kDouble: return AppendOrdered(Cell<arrow::DoubleArray>(array, row), out);
     case TypeRoot::kDecimal:
-      return AppendOrdered(arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(array).GetValue(row)), out);
+      return AppendOrdered(arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(array).GetValue(row)),
+                           out);
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
     case TypeRoot::kBinary:
@@ -112,7 +112,9 @@ Status AppendValue(const Value& value, const DataType& type, bool last, std::str
 template <typename Append>
 Status AppendColumn(const KeyOrder::Column& column, bool is_null, std::string* out, Append&& append) {
   if (column.nullable) out->push_back(is_null ? '\0' : '\1');
-  if (is_null) return column.nullable ? Status::OK() : Corruption("a key column of type ", ToSql(column.type), " holds null");
+  if (is_null)
+    return column.nullable ? Status::OK()
+                           : Corruption("a key column of type ", ToSql(column.type), " holds null");
   const size_t from = out->size();
   HEADRACE_RETURN_NOT_OK(append());
   if (column.descending) TurnBits(from, out);
@@ -132,7 +134,8 @@ int KeyColumn::Compare(int64_t row, const KeyColumn& other, int64_t other_row) c
   return Sign(bytes(row).compare(other.bytes(other_row)));
 }
 
-int64_t KeyColumn::Bound(int64_t begin, int64_t end, const KeyColumn& other, int64_t other_row, bool upper) const {
+int64_t KeyColumn::Bound(int64_t begin, int64_t end, const KeyColumn& other, int64_t other_row,
+                         bool upper) const {
   const auto below = [&](int64_t row) {
     const int order = Compare(row, other, other_row);
     return upper ? order <= 0 : order < 0;
@@ -165,10 +168,12 @@ EncodedKey KeyColumn::Encoded(int64_t row) const {
 Result<KeyOrder> KeyOrder::Make(std::vector<Column> columns) {
   KeyOrder order;
   for (const Column& column : columns) {
-    if (column.type.is_nested()) return Unsupported("type ", ToSql(column.type), " cannot be a key or a sequence field");
+    if (column.type.is_nested())
+      return Unsupported("type ", ToSql(column.type), " cannot be a key or a sequence field");
     order.types_.push_back(column.type);
   }
-  order.integer_ = columns.size() == 1 && IsIntegerLike(columns[0].type.root) && !columns[0].nullable && !columns[0].descending;
+  order.integer_ = columns.size() == 1 && IsIntegerLike(columns[0].type.root) && !columns[0].nullable &&
+                   !columns[0].descending;
   order.columns_ = std::move(columns);
   return order;
 }
@@ -182,13 +187,15 @@ Result<KeyOrder> KeyOrder::OfKey(const std::vector<DataType>& types) {
 namespace {
 
 // `owner` keeps the numbers alive where they had to be widened.
-const int64_t* WidenedIntegers(const std::shared_ptr<arrow::Array>& array, TypeRoot root, std::shared_ptr<void>* owner) {
+const int64_t* WidenedIntegers(const std::shared_ptr<arrow::Array>& array, TypeRoot root,
+                               std::shared_ptr<void>* owner) {
   if (array->type()->byte_width() == 8) {
     *owner = std::const_pointer_cast<arrow::ArrayData>(array->data());
     return array->data()->GetValues<int64_t>(1);
   }
   auto wide = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(array->length()));
-  for (int64_t row = 0; row < array->length(); ++row) (*wide)[static_cast<size_t>(row)] = IntegerAt(*array, root, row);
+  for (int64_t row = 0; row < array->length(); ++row)
+    (*wide)[static_cast<size_t>(row)] = IntegerAt(*array, root, row);
   *owner = wide;
   return wide->data();
 }
@@ -213,7 +220,8 @@ Result<std::shared_ptr<ByteKeys>> BuildByteKeys(const std::vector<KeyOrder::Colu
       }));
     }
     if (keys->data.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-      return OverBudget("the keys of one batch take more than 2 GB after ", row, " rows; use smaller batches");
+      return OverBudget("the keys of one batch take more than 2 GB after ", row,
+                        " rows; use smaller batches");
     }
     keys->offsets.push_back(static_cast<int32_t>(keys->data.size()));
   }
@@ -228,7 +236,8 @@ Result<KeyColumn> KeyOrder::Encode(const std::vector<std::shared_ptr<arrow::Arra
   keys.integer_ = integer_;
   const bool simple = columns_.size() == 1 && !columns_[0].nullable && !columns_[0].descending;
   if (simple && columns[0]->null_count() > 0) {
-    return Corruption("a key column of type ", ToSql(columns_[0].type), " holds ", columns[0]->null_count(), " nulls");
+    return Corruption("a key column of type ", ToSql(columns_[0].type), " holds ", columns[0]->null_count(),
+                      " nulls");
   }
   if (integer_) {
     std::shared_ptr<void> owner;
@@ -257,8 +266,9 @@ Result<EncodedKey> KeyOrder::Encode(std::span<const Value> values) const {
   EncodedKey key;
   for (size_t c = 0; c < columns_.size(); ++c) {
     const bool last = c + 1 == columns_.size() && !columns_[c].descending;
-    HEADRACE_RETURN_NOT_OK(AppendColumn(columns_[c], IsNull(values[c]), &key,
-                                        [&] { return AppendValue(values[c], columns_[c].type, last, &key); }));
+    HEADRACE_RETURN_NOT_OK(AppendColumn(columns_[c], IsNull(values[c]), &key, [&] {
+      return AppendValue(values[c], columns_[c].type, last, &key);
+    }));
   }
   return key;
 }

@@ -13,7 +13,8 @@ namespace {
 
 int Sign(int x) { return (x > 0) - (x < 0); }
 
-int CompareRows(const std::vector<Value>& a, const std::vector<Value>& b, const std::vector<KeyOrder::Column>& columns) {
+int CompareRows(const std::vector<Value>& a, const std::vector<Value>& b,
+                const std::vector<KeyOrder::Column>& columns) {
   for (size_t i = 0; i < a.size(); ++i) {
     const int order = Sign(CompareValues(a[i], b[i]));
     if (order == 0) continue;
@@ -48,16 +49,21 @@ void CheckOrder(const std::string& text, bool descending, uint64_t seed) {
   for (int64_t a = 0; a < batch->num_rows(); ++a) {
     for (int64_t b = 0; b < batch->num_rows(); ++b) {
       const int expected = CompareRows(rows[static_cast<size_t>(a)], rows[static_cast<size_t>(b)], columns);
-      EXPECT_EQ(keys.Compare(a, keys, b), expected) << text << " rows " << a << " and " << b << ", seed " << seed;
-      EXPECT_EQ(Sign(keys.Encoded(a).compare(keys.Encoded(b))), expected) << text << " rows " << a << " and " << b;
+      EXPECT_EQ(keys.Compare(a, keys, b), expected)
+          << text << " rows " << a << " and " << b << ", seed " << seed;
+      EXPECT_EQ(Sign(keys.Encoded(a).compare(keys.Encoded(b))), expected)
+          << text << " rows " << a << " and " << b;
     }
   }
 }
 
 TEST(KeyOrder, ComparesEveryPrimitiveTypeAsItsValuesCompare) {
-  for (const char* type : {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)", "DECIMAL(18, 4)",
-                           "DECIMAL(38, 18)", "CHAR(5)", "VARCHAR(20)", "STRING", "BINARY(4)", "VARBINARY(16)", "BYTES", "DATE",
-                           "TIME(3)", "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)", "TIMESTAMP_LTZ(3)"}) {
+  for (const char* type : {"BOOLEAN",        "TINYINT",         "SMALLINT",        "INT",
+                           "BIGINT",         "FLOAT",           "DOUBLE",          "DECIMAL(9, 2)",
+                           "DECIMAL(18, 4)", "DECIMAL(38, 18)", "CHAR(5)",         "VARCHAR(20)",
+                           "STRING",         "BINARY(4)",       "VARBINARY(16)",   "BYTES",
+                           "DATE",           "TIME(3)",         "TIMESTAMP(0)",    "TIMESTAMP(3)",
+                           "TIMESTAMP(6)",   "TIMESTAMP(9)",    "TIMESTAMP_LTZ(3)"}) {
     CheckOrder(std::string("k ") + type + " NOT NULL", false, 1);
     CheckOrder(std::string("k ") + type, false, 2);
     CheckOrder(std::string("k ") + type, true, 3);
@@ -92,7 +98,8 @@ TEST(KeyOrder, RefusesNullsInAKeyAndNestedTypes) {
   arrow::Int32Builder builder;
   ASSERT_TRUE(builder.AppendNull().ok());
   EXPECT_TRUE(IsKind(order.Encode({builder.Finish().ValueOrDie()}).status(), ErrorKind::kCorruption));
-  EXPECT_TRUE(IsKind(KeyOrder::OfKey({ParseDataType("ARRAY<INT>").ValueOrDie()}).status(), ErrorKind::kUnsupported));
+  EXPECT_TRUE(
+      IsKind(KeyOrder::OfKey({ParseDataType("ARRAY<INT>").ValueOrDie()}).status(), ErrorKind::kUnsupported));
 }
 
 TEST(KeyColumn, FindsTheBoundOfAKeyFromAnyStart) {

@@ -27,15 +27,10 @@ std::shared_ptr<arrow::RecordBatch> KeyValueShape::Assemble(
   return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
 }
 
-std::shared_ptr<arrow::RecordBatch> KeyValueShape::Assemble(const arrow::RecordBatch& sequence_kind_values) const {
+std::shared_ptr<arrow::RecordBatch> KeyValueShape::Assemble(
+    const arrow::RecordBatch& sequence_kind_values) const {
   const std::vector<std::shared_ptr<arrow::Array>> columns = sequence_kind_values.columns();
   return Assemble(columns[0], columns[1], {columns.begin() + 2, columns.end()});
-}
-
-std::vector<std::string> AllColumns(const TableSchema& schema) {
-  std::vector<std::string> names;
-  for (const DataField& field : schema.fields) names.push_back(field.name);
-  return names;
 }
 
 }  // namespace headrace

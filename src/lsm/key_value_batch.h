@@ -22,8 +22,9 @@ class KeyValueShape {
   const std::vector<int>& key_columns() const { return key_columns_; }
 
   // `values` are all columns of the table, in order.
-  std::shared_ptr<arrow::RecordBatch> Assemble(std::shared_ptr<arrow::Array> sequences, std::shared_ptr<arrow::Array> kinds,
-                                               const std::vector<std::shared_ptr<arrow::Array>>& values) const;
+  std::shared_ptr<arrow::RecordBatch> Assemble(
+      std::shared_ptr<arrow::Array> sequences, std::shared_ptr<arrow::Array> kinds,
+      const std::vector<std::shared_ptr<arrow::Array>>& values) const;
   // From the rows of a merge or a file: sequence, kind, then all columns of the table.
   std::shared_ptr<arrow::RecordBatch> Assemble(const arrow::RecordBatch& sequence_kind_values) const;
 
@@ -31,8 +32,5 @@ class KeyValueShape {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<int> key_columns_;
 };
-
-// All columns of the table, as ReadColumns and MergeRequest want them.
-std::vector<std::string> AllColumns(const TableSchema& schema);
 
 }  // namespace headrace

@@ -86,7 +86,8 @@ Result<Levels> Levels::Make(std::vector<TreeFilePtr> files, int32_t num_levels) 
   return levels;
 }
 
-Result<Levels> Levels::Make(const KeyOrder& order, const std::vector<DataFileMeta>& files, int32_t num_levels) {
+Result<Levels> Levels::Make(const KeyOrder& order, const std::vector<DataFileMeta>& files,
+                            int32_t num_levels) {
   std::vector<TreeFilePtr> tree_files;
   for (const DataFileMeta& meta : files) {
     HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(order, meta));

@@ -43,7 +43,8 @@ class Levels {
  public:
   // Levels 0 … max(num_levels, highest level seen + 1, 2) - 1.
   static Result<Levels> Make(std::vector<TreeFilePtr> files, int32_t num_levels);
-  static Result<Levels> Make(const KeyOrder& order, const std::vector<DataFileMeta>& files, int32_t num_levels);
+  static Result<Levels> Make(const KeyOrder& order, const std::vector<DataFileMeta>& files,
+                             int32_t num_levels);
 
   Levels() = default;  // empty, two levels
 

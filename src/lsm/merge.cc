@@ -2,6 +2,7 @@
 #include "lsm/merge.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <arrow/array.h>
@@ -36,10 +37,11 @@ struct MergeContext {
   bool has_sequence_fields() const { return !request.policy.sequence_columns.empty(); }
 };
 
-std::vector<RunReader> OpenRuns(const MergeContext& context, const MergeColumns& columns, const AgedSection& section,
-                                int64_t batch_rows) {
+std::vector<RunReader> OpenRuns(const MergeContext& context, const MergeColumns& columns,
+                                const AgedSection& section, int64_t batch_rows) {
   std::vector<RunReader> runs;
-  for (const std::vector<MergeFile>& run : section.runs) runs.emplace_back(&context.files, &columns, run, batch_rows);
+  for (const std::vector<MergeFile>& run : section.runs)
+    runs.emplace_back(&context.files, &columns, run, batch_rows);
   return runs;
 }
 
@@ -51,13 +53,14 @@ class AloneRows final : public SectionRows {
     const MergeRequest& request = context.request;
     rows->policy_ = request.policy;
     rows->pool_ = context.files.pool;
-    ReadColumns columns{.keys = false, .sequence = request.sequence_and_kind, .kind = true, .values = request.values};
+    ReadColumns columns{
+        .keys = false, .sequence = request.sequence_and_kind, .kind = true, .values = request.values};
     std::vector<DataFileMeta> metas;
     for (const TreeFilePtr& file : run) metas.push_back(file->meta);
     rows->kind_ = request.sequence_and_kind ? 1 : 0;
     rows->hand_out_kind_ = request.sequence_and_kind;
-    HEADRACE_ASSIGN_OR_RETURN(rows->stream_,
-                              OpenConcatenation(context.files, std::move(metas), std::move(columns), request.batch_rows));
+    HEADRACE_ASSIGN_OR_RETURN(rows->stream_, OpenConcatenation(context.files, std::move(metas),
+                                                               std::move(columns), request.batch_rows));
     return rows;
   }
 
@@ -94,8 +97,8 @@ class WholeRows final : public SectionRows {
     const MergeRequest& request = context.request;
     AgedSection aged = AgeFiles(section, context.has_sequence_fields());
     HEADRACE_ASSIGN_OR_RETURN(MergeColumns columns,
-                              MergeColumns::Make(*context.files.schema, request.policy, request.values, aged.numbers_needed,
-                                                 request.sequence_and_kind));
+                              MergeColumns::Make(*context.files.schema, request.policy, request.values,
+                                                 aged.numbers_needed, request.sequence_and_kind));
     return std::make_unique<WholeRows>(context, std::move(columns), aged, BatchRows(request, section));
   }
 
@@ -194,8 +197,9 @@ class WinnersFirst final : public SectionRows {
     for (const std::vector<MergeFile>& run : aged.runs) {
       for (const MergeFile& file : run) marked_.push_back({file.file, {}, 0});
     }
-    HEADRACE_ASSIGN_OR_RETURN(const MergeColumns columns, MergeColumns::Make(*context_.files.schema, context_.request.policy, {},
-                                                                            aged.numbers_needed, false));
+    HEADRACE_ASSIGN_OR_RETURN(
+        const MergeColumns columns,
+        MergeColumns::Make(*context_.files.schema, context_.request.policy, {}, aged.numbers_needed, false));
     WindowReader windows(OpenRuns(context_, columns, aged, context_.request.batch_rows), kWindowRows);
     WinnerPicker picker(context_.request.policy, !aged.numbers_needed, /*key_ordered=*/false);
     Window window;
@@ -223,10 +227,15 @@ class WinnersFirst final : public SectionRows {
   void PickMarked(const Marked& marked, int64_t rows) {
     picked_.clear();
     const int64_t end = std::min(row_ + rows, static_cast<int64_t>(marked.bits.size()) * 64);
-    for (int64_t row = row_; row < end; ++row) {
-      if ((marked.bits[static_cast<size_t>(row) / 64] >> (row % 64) & 1) != 0) {
-        picked_.push_back({0, static_cast<uint32_t>(row - row_)});
+    for (int64_t row = row_; row < end;) {
+      const uint64_t word = marked.bits[static_cast<size_t>(row) / 64] >> (row % 64);
+      if (word == 0) {
+        row += 64 - row % 64;
+        continue;
       }
+      row += std::countr_zero(word);
+      if (row < end) picked_.push_back({0, static_cast<uint32_t>(row - row_)});
+      ++row;
     }
   }
 
@@ -260,7 +269,8 @@ class Merge final : public RowStream {
  private:
   Result<std::unique_ptr<SectionRows>> Open(const Section& section) const {
     if (section.size() == 1) return AloneRows::Open(context_, section[0]);
-    return plan_ == MergePlan::kWinnersFirst ? WinnersFirst::Open(context_, section) : WholeRows::Open(context_, section);
+    return plan_ == MergePlan::kWinnersFirst ? WinnersFirst::Open(context_, section)
+                                             : WholeRows::Open(context_, section);
   }
 
   const MergeContext context_;
@@ -303,8 +313,9 @@ Result<std::unique_ptr<RowStream>> OpenMerge(const BucketFiles& files, MergeRequ
   if (plan == MergePlan::kWinnersFirst && request.key_ordered) {
     return Invalid("winners first gives rows file by file and cannot give them in key order");
   }
-  HEADRACE_ASSIGN_OR_RETURN(const MergeColumns columns, MergeColumns::Make(*files.schema, request.policy, request.values, false,
-                                                                          request.sequence_and_kind));
+  HEADRACE_ASSIGN_OR_RETURN(
+      const MergeColumns columns,
+      MergeColumns::Make(*files.schema, request.policy, request.values, false, request.sequence_and_kind));
   return std::make_unique<Merge>(files, std::move(request), plan, columns.output_schema);
 }
 

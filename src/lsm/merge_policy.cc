@@ -16,8 +16,10 @@ Result<KeyOrder> SequenceOrderOf(const TableSchema& schema, const MergePolicy& p
   std::vector<KeyOrder::Column> columns;
   for (const std::string& name : policy.sequence_columns) {
     const int index = schema.FieldIndex(name);
-    if (index < 0) return Invalid("sequence.field names the column '", name, "', which the table does not have");
-    columns.push_back({schema.fields[static_cast<size_t>(index)].type, policy.sequence_descending, /*nullable=*/true});
+    if (index < 0)
+      return Invalid("sequence.field names the column '", name, "', which the table does not have");
+    columns.push_back(
+        {schema.fields[static_cast<size_t>(index)].type, policy.sequence_descending, /*nullable=*/true});
   }
   return KeyOrder::Make(std::move(columns));
 }

@@ -16,7 +16,7 @@ namespace headrace {
 struct MergePolicy {
   MergeEngine engine = MergeEngine::kDeduplicate;
   std::vector<std::string> sequence_columns = {};  // compared before the sequence number, nulls lowest
-  bool sequence_descending = false;           // the smaller non-null value wins
+  bool sequence_descending = false;                // the smaller non-null value wins
   bool ignore_delete = false;
   bool drop_deletes = false;  // a result that is a delete is not handed out
 };

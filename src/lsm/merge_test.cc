@@ -25,8 +25,11 @@ struct TreeCase {
 
 std::ostream& operator<<(std::ostream& out, const TreeCase& c) {
   return out << c.key_columns << ", seed " << c.seed << (c.numbers_overlap ? ", numbers overlap" : "")
-             << (c.policy.drop_deletes ? ", drop deletes" : "") << (c.policy.ignore_delete ? ", ignore deletes" : "")
-             << (c.policy.sequence_columns.empty() ? "" : c.policy.sequence_descending ? ", sequence fields descending" : ", sequence fields");
+             << (c.policy.drop_deletes ? ", drop deletes" : "")
+             << (c.policy.ignore_delete ? ", ignore deletes" : "")
+             << (c.policy.sequence_columns.empty() ? ""
+                 : c.policy.sequence_descending    ? ", sequence fields descending"
+                                                   : ", sequence fields");
 }
 
 // A version as text, and all that orders it.
@@ -53,8 +56,11 @@ bool IsOlder(const Version& a, const Version& b, bool descending) {
 class MergedTree {
  public:
   explicit MergedTree(const TreeCase& tree_case)
-      : case_(tree_case), table_(tree_case.key_columns + ", s INT, v STRING, w ARRAY<INT>", tree_case.keys), random_(case_.seed) {
-    order_ = std::make_unique<KeyOrder>(KeyOrder::OfKey(table_.schema->TypesOf(table_.schema->TrimmedPrimaryKeys())).ValueOrDie());
+      : case_(tree_case),
+        table_(tree_case.key_columns + ", s INT, v STRING, w ARRAY<INT>", tree_case.keys),
+        random_(case_.seed) {
+    order_ = std::make_unique<KeyOrder>(
+        KeyOrder::OfKey(table_.schema->TypesOf(table_.schema->TrimmedPrimaryKeys())).ValueOrDie());
     int64_t next = 0;
     const uint64_t files = 2 + random_.Below(6);
     RandomVersions versions(table_.schema, random_.Between(3, 700), case_.seed);
@@ -127,7 +133,8 @@ class MergedTree {
     std::map<EncodedKey, Version> versions;
     while (auto batch = stream->Next().ValueOrDie()) {
       std::vector<std::shared_ptr<arrow::Array>> keys;
-      for (const std::string& name : table_.schema->TrimmedPrimaryKeys()) keys.push_back(batch->GetColumnByName(name));
+      for (const std::string& name : table_.schema->TrimmedPrimaryKeys())
+        keys.push_back(batch->GetColumnByName(name));
       const KeyColumn encoded = order_->Encode(keys).ValueOrDie();
       auto shown = batch;
       if (!with_system_columns) shown = shown->RemoveColumn(0).ValueOrDie()->RemoveColumn(0).ValueOrDie();
@@ -189,7 +196,8 @@ TEST(Merge, AllPlansGiveTheNewestRowOfEachKeyForEveryKeyShape) {
 TEST(Merge, SequenceFieldsDecideBeforeNumbersInBothDirections) {
   for (uint64_t seed = 10; seed < 18; ++seed) {
     TreeCase c{"k BIGINT NOT NULL", {"k"}, seed, seed % 2 == 0, {}};
-    c.policy.sequence_columns = seed % 3 == 0 ? std::vector<std::string>{"v", "s"} : std::vector<std::string>{"s"};
+    c.policy.sequence_columns =
+        seed % 3 == 0 ? std::vector<std::string>{"v", "s"} : std::vector<std::string>{"s"};
     c.policy.sequence_descending = seed % 4 < 2;
     c.policy.drop_deletes = seed > 13;
     CheckEveryPlan(c);
@@ -227,6 +235,27 @@ TEST(PointGet, FindsWhatAMergeGivesAndNothingElse) {
   }
 }
 
+TEST(PlanMerge, TakesWinnersFirstUnlessOrderMemoryOrTheColumnsSpeakAgainstIt) {
+  TestTable table("k BIGINT NOT NULL, s INT, v STRING", {"k"});
+  TreeFile file;
+  file.meta.row_count = 8000;
+  const auto shared = std::make_shared<const TreeFile>(file);
+  MergeRequest request;
+  request.sections = {{{shared}, {shared}}};
+  request.values = {"k", "v"};
+  EXPECT_EQ(PlanMerge(*table.schema, request), MergePlan::kWinnersFirst);
+  request.memory_bytes = 1999;
+  EXPECT_EQ(PlanMerge(*table.schema, request), MergePlan::kWholeRows) << "a bit a row";
+  request.memory_bytes = 2000;
+  EXPECT_EQ(PlanMerge(*table.schema, request), MergePlan::kWinnersFirst);
+  request.key_ordered = true;
+  EXPECT_EQ(PlanMerge(*table.schema, request), MergePlan::kWholeRows);
+  request.key_ordered = false;
+  request.values = {"k", "s"};
+  request.policy.sequence_columns = {"s"};
+  EXPECT_EQ(PlanMerge(*table.schema, request), MergePlan::kWholeRows) << "all of it is read for the merge";
+}
+
 TEST(Merge, NamesTheFileWhoseRowsAreOutOfOrder) {
   TestTable table("k BIGINT NOT NULL", {"k"});
   const KeyValueShape shape(*table.schema);
@@ -234,10 +263,14 @@ TEST(Merge, NamesTheFileWhoseRowsAreOutOfOrder) {
   std::vector<TreeFilePtr> files;
   const KeyOrder order = KeyOrder::OfKey({table.schema->fields[0].type}).ValueOrDie();
   for (const std::vector<int64_t>& keys : {std::vector<int64_t>{1, 2, 3}, std::vector<int64_t>{1, 3, 2, 4}}) {
-    auto writer = OpenKeyValueWriter(table.Files().WriteSpec(&names, FileRole::kData, Level(0), FileSource::kAppend)).ValueOrDie();
+    auto writer =
+        OpenKeyValueWriter(table.Files().WriteSpec(&names, FileRole::kData, Level(0), FileSource::kAppend))
+            .ValueOrDie();
     const std::vector<int64_t> numbers(keys.size(), static_cast<int64_t>(files.size()));
-    HEADRACE_EXPECT_OK(writer->Write(*shape.Assemble(Int64s(numbers), KindsOf(std::vector<int8_t>(keys.size(), 0)), {Int64s(keys)})));
-    for (const DataFileMeta& meta : writer->Close().ValueOrDie()) files.push_back(MakeTreeFile(order, meta).ValueOrDie());
+    HEADRACE_EXPECT_OK(writer->Write(
+        *shape.Assemble(Int64s(numbers), KindsOf(std::vector<int8_t>(keys.size(), 0)), {Int64s(keys)})));
+    for (const DataFileMeta& meta : writer->Close().ValueOrDie())
+      files.push_back(MakeTreeFile(order, meta).ValueOrDie());
   }
   MergeRequest request;
   request.sections = PartitionIntoSections(files);
@@ -250,7 +283,8 @@ TEST(Merge, NamesTheFileWhoseRowsAreOutOfOrder) {
     if (batch.ok() && *batch == nullptr) break;
   }
   ASSERT_TRUE(IsKind(status, ErrorKind::kCorruption)) << status;
-  EXPECT_THAT(status.message(), testing::AllOf(testing::HasSubstr(files[1]->meta.name), testing::HasSubstr("row 2")));
+  EXPECT_THAT(status.message(),
+              testing::AllOf(testing::HasSubstr(files[1]->meta.name), testing::HasSubstr("row 2")));
 }
 
 }  // namespace

@@ -16,12 +16,14 @@
 
 namespace headrace {
 
-Result<std::unique_ptr<BucketTree>> MergeTree::Open(BucketTreeSpec spec, const std::vector<DataFileMeta>& live) {
+Result<std::unique_ptr<BucketTree>> MergeTree::Open(BucketTreeSpec spec,
+                                                    const std::vector<DataFileMeta>& live) {
   const TableSchema& schema = *spec.files.schema;
   const TableOptions& options = *spec.files.options;
   HEADRACE_ASSIGN_OR_RETURN(KeyOrder key_order, KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
   HEADRACE_ASSIGN_OR_RETURN(Levels levels, Levels::Make(key_order, live, options.num_levels));
-  HEADRACE_ASSIGN_OR_RETURN(WriteBuffer buffer, WriteBuffer::Make(schema, MergePolicyOf(options, false), spec.files.pool));
+  HEADRACE_ASSIGN_OR_RETURN(WriteBuffer buffer,
+                            WriteBuffer::Make(schema, MergePolicyOf(options, false), spec.files.pool));
   return std::unique_ptr<BucketTree>(
       new MergeTree(std::move(spec), std::move(key_order), std::move(levels), std::move(buffer)));
 }
@@ -34,9 +36,11 @@ MergeTree::MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, Wri
       buffer_(std::move(buffer)),
       next_sequence_(levels_.max_sequence() + 1) {}
 
-Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) {
+Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
+                         const std::shared_ptr<arrow::Array>& kinds) {
   std::shared_ptr<arrow::RecordBatch> kept = rows;
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> bytes, KindsOrInserts(kinds, rows->num_rows(), spec_.files.pool));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> bytes,
+                            KindsOrInserts(kinds, rows->num_rows(), spec_.files.pool));
   if (spec_.files.options->ignore_delete) {
     HEADRACE_RETURN_NOT_OK(LeaveOutRetractions(&kept, &bytes, spec_.files.pool));
   }
@@ -49,15 +53,25 @@ Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows, const 
 Status MergeTree::Flush() {
   if (buffer_.rows() == 0) return Status::OK();
   const bool with_changelog = spec_.files.options->changelog_producer == ChangelogProducer::kInput;
-  HEADRACE_ASSIGN_OR_RETURN(FileIncrement flushed, FlushToLevelZero(buffer_, spec_.files, &names_, with_changelog));
+  HEADRACE_ASSIGN_OR_RETURN(FileIncrement flushed,
+                            FlushToLevelZero(buffer_, spec_.files, &names_, with_changelog));
+  const Status taken = EditLevels(flushed);
+  if (!taken.ok()) {
+    (void)DeleteMade(flushed, spec_.files);
+    return taken;
+  }
+  changes_.AddFlushed(std::move(flushed));
+  buffer_.Clear();
+  return Status::OK();
+}
+
+Status MergeTree::EditLevels(const FileIncrement& increment) {
   std::vector<TreeFilePtr> added;
-  for (const DataFileMeta& meta : flushed.added) {
+  for (const DataFileMeta& meta : increment.added) {
     HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(key_order_, meta));
     added.push_back(std::move(file));
   }
-  HEADRACE_ASSIGN_OR_RETURN(levels_, levels_.Edit({}, std::move(added)));
-  changes_.AddFlushed(std::move(flushed));
-  buffer_.Clear();
+  HEADRACE_ASSIGN_OR_RETURN(levels_, levels_.Edit(increment.removed, std::move(added)));
   return Status::OK();
 }
 
@@ -79,18 +93,14 @@ Result<CompactionResult> MergeTree::RunCompaction(const CompactionPlan& plan) co
   // Names of its own: the tree's counter belongs to the thread that flushes.
   FileNames names(NewUuid(), *spec_.files.options);
   CompactionResult result;
-  HEADRACE_ASSIGN_OR_RETURN(result.increment,
-                            Compact(plan, spec_.files, &names, MergePolicyOf(*spec_.files.options, plan.drop_deletes)));
+  HEADRACE_ASSIGN_OR_RETURN(
+      result.increment,
+      Compact(plan, spec_.files, &names, MergePolicyOf(*spec_.files.options, plan.drop_deletes)));
   return result;
 }
 
 Status MergeTree::ApplyCompaction(const CompactionResult& result) {
-  std::vector<TreeFilePtr> added;
-  for (const DataFileMeta& meta : result.increment.added) {
-    HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(key_order_, meta));
-    added.push_back(std::move(file));
-  }
-  HEADRACE_ASSIGN_OR_RETURN(levels_, levels_.Edit(result.increment.removed, std::move(added)));
+  HEADRACE_RETURN_NOT_OK(EditLevels(result.increment));
   compacting_ = false;
   return changes_.AddCompacted(result.increment, spec_.files);
 }

@@ -15,7 +15,8 @@ class MergeTree final : public BucketTree {
  public:
   static Result<std::unique_ptr<BucketTree>> Open(BucketTreeSpec spec, const std::vector<DataFileMeta>& live);
 
-  Status Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) override;
+  Status Append(const std::shared_ptr<arrow::RecordBatch>& rows,
+                const std::shared_ptr<arrow::Array>& kinds) override;
   int64_t buffered_rows() const override { return buffer_.rows(); }
   int64_t buffered_bytes() const override { return buffer_.bytes(); }
   Status Flush() override;
@@ -32,6 +33,8 @@ class MergeTree final : public BucketTree {
 
  private:
   MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer);
+
+  Status EditLevels(const FileIncrement& increment);
 
   const BucketTreeSpec spec_;
   const KeyOrder key_order_;

@@ -1,11 +1,12 @@
 #include "lsm/order.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "lsm/key_bytes.h"
 #include "lsm/versions.h"
 
 namespace headrace {
@@ -19,21 +20,22 @@ struct IntegerCursor {
   int64_t head = 0;
 
   void Load() { head = keys->integer(row); }
-  static int Compare(const IntegerCursor& a, const IntegerCursor& b) { return (a.head > b.head) - (a.head < b.head); }
+  static int Compare(const IntegerCursor& a, const IntegerCursor& b) {
+    return (a.head > b.head) - (a.head < b.head);
+  }
 };
 
 struct BytesCursor {
   const KeyColumn* keys = nullptr;
   int64_t row = 0;
   int64_t end = 0;
+  size_t shared = 0;  // bytes that all keys of the window begin with
   uint64_t head = 0;
   std::string_view key;
 
   void Load() {
     key = keys->bytes(row);
-    head = 0;
-    std::memcpy(&head, key.data(), std::min<size_t>(8, key.size()));
-    head = __builtin_bswap64(head);
+    head = HeadOf(key, shared);
   }
   static int Compare(const BytesCursor& a, const BytesCursor& b) {
     if (a.head != b.head) return a.head < b.head ? -1 : 1;
@@ -93,18 +95,33 @@ class LoserTree {
 void OrderVersions(const Window& window, bool by_age, RowRef* begin, RowRef* end) {
   if (end - begin < 2) return;
   std::sort(begin, end, [&](RowRef a, RowRef b) {
-    return CompareVersions(*window.parts[a.batch].rows, a.row, *window.parts[b.batch].rows, b.row, by_age) < 0;
+    return CompareVersions(*window.parts[a.batch].rows, a.row, *window.parts[b.batch].rows, b.row, by_age) <
+           0;
   });
+}
+
+// Keys ascend in each part: what the smallest and the largest of all begin with, every key between begins with.
+size_t SharedByAll(const Window& window) {
+  std::string_view smallest = window.parts[0].rows->keys.bytes(window.parts[0].begin);
+  std::string_view largest = smallest;
+  for (const WindowPart& part : window.parts) {
+    smallest = std::min(smallest, part.rows->keys.bytes(part.begin));
+    largest = std::max(largest, part.rows->keys.bytes(part.end - 1));
+  }
+  return SharedPrefix(smallest, largest, smallest.size());
 }
 
 template <typename Cursor>
 void Merge(const Window& window, bool by_age, Segments* segments) {
   std::vector<Cursor> cursors;
+  size_t shared = 0;
+  if constexpr (std::is_same_v<Cursor, BytesCursor>) shared = SharedByAll(window);
   for (const WindowPart& part : window.parts) {
     Cursor& cursor = cursors.emplace_back();
     cursor.keys = &part.rows->keys;
     cursor.row = part.begin;
     cursor.end = part.end;
+    if constexpr (std::is_same_v<Cursor, BytesCursor>) cursor.shared = shared;
   }
   LoserTree<Cursor> tree(std::move(cursors));
   std::vector<RowRef>& rows = segments->rows;
@@ -112,7 +129,8 @@ void Merge(const Window& window, bool by_age, Segments* segments) {
   while (!tree.done()) {
     const Cursor& top = tree.top();
     if (rows.empty() || Cursor::Compare(previous, top) != 0) {
-      if (!rows.empty()) OrderVersions(window, by_age, rows.data() + segments->starts.back(), rows.data() + rows.size());
+      if (!rows.empty())
+        OrderVersions(window, by_age, rows.data() + segments->starts.back(), rows.data() + rows.size());
       segments->starts.push_back(static_cast<uint32_t>(rows.size()));
       previous = top;
     }

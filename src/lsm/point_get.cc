@@ -33,8 +33,8 @@ Result<Version> OneRow(const LoadedRows& rows, int64_t row, const MergeColumns& 
   return version;
 }
 
-Result<std::optional<Version>> FindInFile(const BucketFiles& files, const MergeColumns& columns, const MergeFile& file,
-                                          const KeyColumn& key) {
+Result<std::optional<Version>> FindInFile(const BucketFiles& files, const MergeColumns& columns,
+                                          const MergeFile& file, const KeyColumn& key) {
   RunReader reader(&files, &columns, {file}, kBatchRows);
   HEADRACE_RETURN_NOT_OK(reader.Advance(0));
   while (!reader.done()) {
@@ -61,7 +61,8 @@ std::vector<MergeFile> Candidates(const std::vector<TreeFilePtr>& among, const E
     const DataFileMeta& y = b.file->meta;
     return x.level != y.level ? x.level < y.level : IsNewer(x, y);
   });
-  for (size_t i = 0; i < candidates.size(); ++i) candidates[i].age = static_cast<uint32_t>(candidates.size() - i);
+  for (size_t i = 0; i < candidates.size(); ++i)
+    candidates[i].age = static_cast<uint32_t>(candidates.size() - i);
   std::stable_sort(candidates.begin(), candidates.end(), [](const MergeFile& a, const MergeFile& b) {
     return a.file->meta.max_sequence > b.file->meta.max_sequence;
   });
@@ -71,9 +72,11 @@ std::vector<MergeFile> Candidates(const std::vector<TreeFilePtr>& among, const E
 }  // namespace
 
 Result<std::optional<FoundRow>> FindNewest(const BucketFiles& files, const std::vector<TreeFilePtr>& among,
-                                           const KeyOrder& order, const EncodedKey& key, const MergePolicy& policy,
+                                           const KeyOrder& order, const EncodedKey& key,
+                                           const MergePolicy& policy,
                                            const std::vector<std::string>& values) {
-  HEADRACE_ASSIGN_OR_RETURN(const MergeColumns columns, MergeColumns::Make(*files.schema, policy, values, true, false));
+  HEADRACE_ASSIGN_OR_RETURN(const MergeColumns columns,
+                            MergeColumns::Make(*files.schema, policy, values, true, false));
   const KeyColumn wanted = order.ColumnOf(key);
   const bool by_numbers_alone = columns.sequences.empty();
   const std::vector<MergeFile> candidates = Candidates(among, key);
@@ -83,7 +86,8 @@ Result<std::optional<FoundRow>> FindNewest(const BucketFiles& files, const std::
     if (newest.has_value() && by_numbers_alone && newest->numbers[0] > file.file->meta.max_sequence) break;
     HEADRACE_ASSIGN_OR_RETURN(std::optional<Version> version, FindInFile(files, columns, file, wanted));
     if (!version.has_value() || !TakesPart(version->kinds[0], policy)) continue;
-    if (!newest.has_value() || CompareVersions(*newest, 0, *version, 0, /*by_age=*/false) < 0) newest = std::move(version);
+    if (!newest.has_value() || CompareVersions(*newest, 0, *version, 0, /*by_age=*/false) < 0)
+      newest = std::move(version);
   }
   if (!newest.has_value()) return std::nullopt;
   return FoundRow{newest->kinds[0], newest->numbers[0], columns.Project(*newest->batch)};

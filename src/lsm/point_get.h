@@ -27,7 +27,8 @@ struct FoundRow {
 
 // Nothing when no file holds the key. A delete is found like any other version; the policy's drop_deletes is not applied.
 Result<std::optional<FoundRow>> FindNewest(const BucketFiles& files, const std::vector<TreeFilePtr>& among,
-                                           const KeyOrder& order, const EncodedKey& key, const MergePolicy& policy,
+                                           const KeyOrder& order, const EncodedKey& key,
+                                           const MergePolicy& policy,
                                            const std::vector<std::string>& columns);
 
 }  // namespace headrace

@@ -11,4 +11,12 @@ namespace headrace {
 
 void RadixSort(std::vector<uint64_t>* words, int low_bit, int high_bit);
 
+// A key that does not fit one word with its row number.
+struct HeadAndRow {
+  uint64_t head;
+  uint32_t row;
+};
+// By all bits of the head, stably.
+void RadixSort(std::vector<HeadAndRow>* entries);
+
 }  // namespace headrace

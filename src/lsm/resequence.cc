@@ -13,10 +13,12 @@
 namespace headrace {
 namespace {
 
-Result<std::shared_ptr<arrow::Array>> Raised(const arrow::Array& numbers, int64_t raise, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> Raised(const arrow::Array& numbers, int64_t raise,
+                                             arrow::MemoryPool* pool) {
   const int64_t* from = static_cast<const arrow::Int64Array&>(numbers).raw_values();
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
-                            arrow::AllocateBuffer(numbers.length() * static_cast<int64_t>(sizeof(int64_t)), pool));
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::shared_ptr<arrow::Buffer> buffer,
+      arrow::AllocateBuffer(numbers.length() * static_cast<int64_t>(sizeof(int64_t)), pool));
   auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());
   for (int64_t row = 0; row < numbers.length(); ++row) to[row] = from[row] + raise;
   return std::make_shared<arrow::Int64Array>(numbers.length(), std::move(buffer));
@@ -25,8 +27,9 @@ Result<std::shared_ptr<arrow::Array>> Raised(const arrow::Array& numbers, int64_
 Result<std::vector<DataFileMeta>> RaiseFiles(const BucketFiles& files, FileNames* names, FileRole role,
                                              const std::vector<DataFileMeta>& metas, int64_t raise) {
   if (metas.empty()) return std::vector<DataFileMeta>{};
-  ReadColumns columns{.keys = false, .sequence = true, .kind = true, .values = AllColumns(*files.schema)};
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows, OpenConcatenation(files, metas, columns, 32768));
+  ReadColumns columns{.keys = false, .sequence = true, .kind = true, .values = files.schema->ColumnNames()};
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows,
+                            OpenConcatenation(files, metas, columns, 32768));
   HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<DataFileWriter> writer,
                             OpenKeyValueWriter(files.WriteSpec(names, role, Level(0), FileSource::kAppend)));
   const KeyValueShape shape(*files.schema);
@@ -34,7 +37,8 @@ Result<std::vector<DataFileMeta>> RaiseFiles(const BucketFiles& files, FileNames
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, rows->Next());
     if (batch == nullptr) break;
     std::vector<std::shared_ptr<arrow::Array>> columns_read = batch->columns();
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> numbers, Raised(*columns_read[0], raise, files.pool));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> numbers,
+                              Raised(*columns_read[0], raise, files.pool));
     HEADRACE_RETURN_NOT_OK(writer->Write(*shape.Assemble(std::move(numbers), columns_read[1],
                                                          {columns_read.begin() + 2, columns_read.end()})));
   }
@@ -50,9 +54,11 @@ Result<FileIncrement> RaiseSequences(const BucketTreeSpec& spec, const FileIncre
   raised.added.clear();
   raised.changelog.clear();
   // One file at a time: files of one flush follow each other in key order, files of several flushes do not.
-  const auto raise_all = [&](FileRole role, const std::vector<DataFileMeta>& metas, std::vector<DataFileMeta>* into) -> Status {
+  const auto raise_all = [&](FileRole role, const std::vector<DataFileMeta>& metas,
+                             std::vector<DataFileMeta>* into) -> Status {
     for (const DataFileMeta& meta : metas) {
-      HEADRACE_ASSIGN_OR_RETURN(std::vector<DataFileMeta> files, RaiseFiles(spec.files, &names, role, {meta}, raise));
+      HEADRACE_ASSIGN_OR_RETURN(std::vector<DataFileMeta> files,
+                                RaiseFiles(spec.files, &names, role, {meta}, raise));
       into->insert(into->end(), files.begin(), files.end());
     }
     return Status::OK();

@@ -14,7 +14,8 @@
 
 namespace headrace {
 
-Result<std::unique_ptr<BucketTree>> RowBucket::Open(BucketTreeSpec spec, const std::vector<DataFileMeta>& live) {
+Result<std::unique_ptr<BucketTree>> RowBucket::Open(BucketTreeSpec spec,
+                                                    const std::vector<DataFileMeta>& live) {
   return std::unique_ptr<BucketTree>(new RowBucket(std::move(spec), live));
 }
 
@@ -25,7 +26,8 @@ RowBucket::RowBucket(BucketTreeSpec spec, const std::vector<DataFileMeta>& live)
   for (const DataFileMeta& file : live_) next_sequence_ = std::max(next_sequence_, file.max_sequence + 1);
 }
 
-Status RowBucket::Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) {
+Status RowBucket::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
+                         const std::shared_ptr<arrow::Array>& kinds) {
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Array> bytes,
                             KindsOrInserts(kinds, rows->num_rows(), spec_.files.pool));
   const int8_t* kind = static_cast<const arrow::Int8Array&>(*bytes).raw_values();
@@ -46,8 +48,10 @@ Status RowBucket::Append(const std::shared_ptr<arrow::RecordBatch>& rows, const 
 Status RowBucket::Flush() {
   if (buffer_.empty()) return Status::OK();
   const FileWriteSpec write = spec_.files.WriteSpec(&names_, FileRole::kData, Level(0), FileSource::kAppend);
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<DataFileWriter> writer, OpenRowWriter(write, next_sequence_ - buffered_rows_));
-  for (const std::shared_ptr<arrow::RecordBatch>& batch : buffer_) HEADRACE_RETURN_NOT_OK(writer->Write(*batch));
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<DataFileWriter> writer,
+                            OpenRowWriter(write, next_sequence_ - buffered_rows_));
+  for (const std::shared_ptr<arrow::RecordBatch>& batch : buffer_)
+    HEADRACE_RETURN_NOT_OK(writer->Write(*batch));
   FileIncrement flushed;
   HEADRACE_ASSIGN_OR_RETURN(flushed.added, writer->Close());
   live_.insert(live_.end(), flushed.added.begin(), flushed.added.end());
@@ -64,7 +68,8 @@ std::optional<CompactionPlan> RowBucket::PickCompaction(bool full) {
   const std::optional<std::vector<DataFileMeta>> inputs = PickAppendCompaction(live_, options, full);
   if (!inputs.has_value()) return std::nullopt;
   CompactionPlan plan;
-  for (const DataFileMeta& meta : *inputs) plan.files.push_back(std::make_shared<const TreeFile>(TreeFile{meta, {}, {}}));
+  for (const DataFileMeta& meta : *inputs)
+    plan.files.push_back(std::make_shared<const TreeFile>(TreeFile{meta, {}, {}}));
   compacting_ = true;
   return plan;
 }
@@ -82,7 +87,8 @@ Status RowBucket::ApplyCompaction(const CompactionResult& result) {
   compacting_ = false;
   for (const DataFileMeta& gone : result.increment.removed) {
     const auto found = std::find(live_.begin(), live_.end(), gone);
-    if (found == live_.end()) return Invalid("data file ", gone.name, " is to be removed from a bucket that does not hold it");
+    if (found == live_.end())
+      return Invalid("data file ", gone.name, " is to be removed from a bucket that does not hold it");
     live_.erase(found);
   }
   live_.insert(live_.end(), result.increment.added.begin(), result.increment.added.end());

@@ -13,7 +13,8 @@ class RowBucket final : public BucketTree {
  public:
   static Result<std::unique_ptr<BucketTree>> Open(BucketTreeSpec spec, const std::vector<DataFileMeta>& live);
 
-  Status Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) override;
+  Status Append(const std::shared_ptr<arrow::RecordBatch>& rows,
+                const std::shared_ptr<arrow::Array>& kinds) override;
   int64_t buffered_rows() const override { return buffered_rows_; }
   int64_t buffered_bytes() const override { return buffered_bytes_; }
   Status Flush() override;

@@ -22,13 +22,15 @@ Result<std::shared_ptr<arrow::Array>> KindsOrInserts(const std::shared_ptr<arrow
     return std::make_shared<arrow::Int8Array>(rows, std::move(bytes));
   }
   if (kinds->type_id() != arrow::Type::INT8 || kinds->length() != rows || kinds->null_count() > 0) {
-    return Invalid("row kinds must be one int8 without null for each of the ", rows, " rows; found ", kinds->length(),
-                   " of type ", kinds->type()->ToString(), " with ", kinds->null_count(), " nulls");
+    return Invalid("row kinds must be one int8 without null for each of the ", rows, " rows; found ",
+                   kinds->length(), " of type ", kinds->type()->ToString(), " with ", kinds->null_count(),
+                   " nulls");
   }
   const int8_t* bytes = static_cast<const arrow::Int8Array&>(*kinds).raw_values();
   const int8_t* wrong = std::find_if(bytes, bytes + rows, [](int8_t kind) { return kind < 0 || kind > 3; });
   if (wrong == bytes + rows) return kinds;
-  return Invalid("row ", wrong - bytes, " has the row kind ", static_cast<int>(*wrong), "; allowed are 0 to 3 (+I, -U, +U, -D)");
+  return Invalid("row ", wrong - bytes, " has the row kind ", static_cast<int>(*wrong),
+                 "; allowed are 0 to 3 (+I, -U, +U, -D)");
 }
 
 Status LeaveOutRetractions(std::shared_ptr<arrow::RecordBatch>* rows, std::shared_ptr<arrow::Array>* kinds,

@@ -13,7 +13,8 @@
 namespace headrace {
 namespace {
 
-std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch, const std::vector<int>& positions) {
+std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch,
+                                                     const std::vector<int>& positions) {
   std::vector<std::shared_ptr<arrow::Array>> columns;
   columns.reserve(positions.size());
   for (const int position : positions) columns.push_back(batch.column(position));
@@ -23,7 +24,8 @@ std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& b
 }  // namespace
 
 Result<MergeColumns> MergeColumns::Make(const TableSchema& schema, const MergePolicy& policy,
-                                        const std::vector<std::string>& values, bool numbers, bool hand_out_sequence_and_kind) {
+                                        const std::vector<std::string>& values, bool numbers,
+                                        bool hand_out_sequence_and_kind) {
   MergeColumns columns;
   const std::vector<std::string> keys = schema.TrimmedPrimaryKeys();
   HEADRACE_ASSIGN_OR_RETURN(columns.key_order, KeyOrder::OfKey(schema.TypesOf(keys)));
@@ -61,7 +63,8 @@ std::shared_ptr<arrow::RecordBatch> MergeColumns::Project(const arrow::RecordBat
   return arrow::RecordBatch::Make(output_schema, batch.num_rows(), ColumnsAt(batch, output));
 }
 
-RunReader::RunReader(const BucketFiles* files, const MergeColumns* columns, std::vector<MergeFile> run, int64_t batch_rows)
+RunReader::RunReader(const BucketFiles* files, const MergeColumns* columns, std::vector<MergeFile> run,
+                     int64_t batch_rows)
     : files_(files), columns_(columns), run_(std::move(run)), batch_rows_(batch_rows) {
   for (const MergeFile& file : run_) unread_rows_ += file.file->meta.row_count;
 }
@@ -110,7 +113,8 @@ Status RunReader::LoadNext() {
 }
 
 Status RunReader::Prepare(std::shared_ptr<arrow::RecordBatch> batch) {
-  const auto encode = [&](const KeyOrder& order, const std::vector<int>& positions, KeyColumn* into) -> Status {
+  const auto encode = [&](const KeyOrder& order, const std::vector<int>& positions,
+                          KeyColumn* into) -> Status {
     Result<KeyColumn> encoded = order.Encode(ColumnsAt(*batch, positions));
     if (!encoded.ok()) return WithContext("data file " + rows_.file->file->meta.name, encoded.status());
     *into = *std::move(encoded);

@@ -33,8 +33,9 @@ struct MergeColumns {
   std::shared_ptr<arrow::Schema> output_schema;
 
   // Reads `values` and whatever the merge needs besides. `numbers`: rows' sequence numbers are compared.
-  static Result<MergeColumns> Make(const TableSchema& schema, const MergePolicy& policy, const std::vector<std::string>& values,
-                                   bool numbers, bool hand_out_sequence_and_kind);
+  static Result<MergeColumns> Make(const TableSchema& schema, const MergePolicy& policy,
+                                   const std::vector<std::string>& values, bool numbers,
+                                   bool hand_out_sequence_and_kind);
   std::shared_ptr<arrow::RecordBatch> Project(const arrow::RecordBatch& batch) const;
 };
 
@@ -57,7 +58,8 @@ struct LoadedRows {
 
 class RunReader {
  public:
-  RunReader(const BucketFiles* files, const MergeColumns* columns, std::vector<MergeFile> run, int64_t batch_rows);
+  RunReader(const BucketFiles* files, const MergeColumns* columns, std::vector<MergeFile> run,
+            int64_t batch_rows);
 
   // Moves to `position` of the loaded rows, and to the next batch when that is their end. The first call loads.
   Status Advance(int64_t position);

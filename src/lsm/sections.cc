@@ -10,7 +10,9 @@ namespace {
 // As few runs as possible: each file goes behind the run that ended first, if it ended before the file begins.
 Section RunsOf(std::vector<TreeFilePtr> files) {
   Section runs;
-  const auto ends_later = [&](size_t a, size_t b) { return runs[a].back()->max_key > runs[b].back()->max_key; };
+  const auto ends_later = [&](size_t a, size_t b) {
+    return runs[a].back()->max_key > runs[b].back()->max_key;
+  };
   std::priority_queue<size_t, std::vector<size_t>, decltype(ends_later)> by_end(ends_later);
   for (TreeFilePtr& file : files) {
     if (by_end.empty() || file->min_key <= runs[by_end.top()].back()->max_key) {

@@ -15,8 +15,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TreeFilePtr File(const std::string& name, int32_t level, const std::string& min, const std::string& max, int64_t bytes = 1,
-                 int64_t max_sequence = 0) {
+TreeFilePtr File(const std::string& name, int32_t level, const std::string& min, const std::string& max,
+                 int64_t bytes = 1, int64_t max_sequence = 0) {
   TreeFile file;
   file.meta.name = name;
   file.meta.level = Level(level);
@@ -28,10 +28,11 @@ TreeFilePtr File(const std::string& name, int32_t level, const std::string& min,
 }
 
 TEST(Levels, PutsNewerLevelZeroFilesFirstThenOneRunALevel) {
-  const Levels levels = Levels::Make({File("c", 2, "a", "b"), File("b", 0, "a", "z", 1, 7), File("a", 0, "a", "z", 1, 9),
-                                      File("d", 2, "c", "d"), File("e", 5, "a", "z")},
-                                     4)
-                            .ValueOrDie();
+  const Levels levels =
+      Levels::Make({File("c", 2, "a", "b"), File("b", 0, "a", "z", 1, 7), File("a", 0, "a", "z", 1, 9),
+                    File("d", 2, "c", "d"), File("e", 5, "a", "z")},
+                   4)
+          .ValueOrDie();
   std::vector<std::string> drawn;
   for (const SortedRun& run : levels.runs()) {
     std::string text = std::to_string(run.level.value) + ":";
@@ -65,7 +66,8 @@ TEST(Levels, NamesTheFilesThatOverlapOnOneLevel) {
   ASSERT_TRUE(IsKind(levels.status(), ErrorKind::kCorruption));
   EXPECT_THAT(levels.status().message(), testing::AllOf(HasSubstr("left"), HasSubstr("right")));
   EXPECT_TRUE(IsKind(Levels::Make({File("x", 0, "b", "a")}, 6).status(), ErrorKind::kCorruption));
-  EXPECT_TRUE(IsKind(Levels::Make({File("x", 0, "a", "b"), File("x", 1, "a", "b")}, 6).status(), ErrorKind::kCorruption));
+  EXPECT_TRUE(IsKind(Levels::Make({File("x", 0, "a", "b"), File("x", 1, "a", "b")}, 6).status(),
+                     ErrorKind::kCorruption));
 }
 
 TEST(Levels, AnEditKeepsTheRestAndWantsTheRemovedFilesThere) {
@@ -90,15 +92,17 @@ std::vector<std::string> Drawn(const std::vector<Section>& sections) {
 }
 
 TEST(Sections, StartWhereNoFileReachesAcross) {
-  EXPECT_THAT(Drawn(PartitionIntoSections({File("a", 0, "01", "02"), File("b", 0, "03", "04"), File("c", 0, "05", "18"),
-                                           File("d", 0, "05", "19"), File("e", 0, "20", "60"), File("f", 0, "21", "70")})),
+  EXPECT_THAT(Drawn(PartitionIntoSections({File("a", 0, "01", "02"), File("b", 0, "03", "04"),
+                                           File("c", 0, "05", "18"), File("d", 0, "05", "19"),
+                                           File("e", 0, "20", "60"), File("f", 0, "21", "70")})),
               ElementsAre("a", "b", "c | d", "e | f"));
 }
 
 TEST(Sections, KeepEqualKeysTogetherAndUseAsFewRunsAsPossible) {
-  EXPECT_THAT(Drawn(PartitionIntoSections({File("a", 0, "1", "5"), File("b", 0, "5", "6")})), ElementsAre("a | b"));
-  EXPECT_THAT(Drawn(PartitionIntoSections({File("a", 0, "1", "9"), File("b", 0, "1", "2"), File("c", 0, "3", "4"),
-                                           File("d", 0, "4", "5")})),
+  EXPECT_THAT(Drawn(PartitionIntoSections({File("a", 0, "1", "5"), File("b", 0, "5", "6")})),
+              ElementsAre("a | b"));
+  EXPECT_THAT(Drawn(PartitionIntoSections({File("a", 0, "1", "9"), File("b", 0, "1", "2"),
+                                           File("c", 0, "3", "4"), File("d", 0, "4", "5")})),
               ElementsAre("bc | a | d"));
   EXPECT_TRUE(PartitionIntoSections({}).empty());
 }
@@ -168,7 +172,9 @@ TEST(PickCompaction, DecidesAsUniversalCompactionOf131Does) {
 }
 
 TEST(PickCompaction, DoesNotMoveOneFileOntoItsOwnLevel) {
-  EXPECT_EQ(DrawnPlan(PickCompaction(TreeOf("5:10", 6), {.run_trigger = 1, .max_size_amplification_percent = -1})), "none");
+  EXPECT_EQ(
+      DrawnPlan(PickCompaction(TreeOf("5:10", 6), {.run_trigger = 1, .max_size_amplification_percent = -1})),
+      "none");
 }
 
 TEST(PickFullCompaction, TakesAllRunsUnlessAllAreOnTheTopLevel) {
@@ -207,7 +213,8 @@ TEST(PickAppendCompaction, JoinsNeighboursOfABucketOnceThereAreEnough) {
   EXPECT_EQ(DrawnAppend({1, 1, 1, 1}, 1, false), "123");
   EXPECT_EQ(DrawnAppend({90, 1, 1}, 1, false), "none") << "a large file does not count";
   EXPECT_EQ(DrawnAppend({90, 1, 1, 1}, 1, false), "234");
-  EXPECT_EQ(DrawnAppend({1, 1, 90, 1, 1}, 1, false), "none") << "files are joined with their neighbours alone";
+  EXPECT_EQ(DrawnAppend({1, 1, 90, 1, 1}, 1, false), "none")
+      << "files are joined with their neighbours alone";
 }
 
 TEST(PickAppendCompaction, AFullOneTakesAllWhenMostAreSmall) {

@@ -23,10 +23,10 @@
 
 namespace headrace {
 
-#define HEADRACE_EXPECT_OK(expr)                       \
-  do {                                                 \
-    const ::arrow::Status status_here = (expr);        \
-    EXPECT_TRUE(status_here.ok()) << status_here;      \
+#define HEADRACE_EXPECT_OK(expr)                  \
+  do {                                            \
+    const ::arrow::Status status_here = (expr);   \
+    EXPECT_TRUE(status_here.ok()) << status_here; \
   } while (false)
 
 struct TestTable {
@@ -59,7 +59,8 @@ struct TestTable {
   // The names of the files in the bucket's folder.
   std::vector<std::string> FileNamesOnDisk() {
     std::vector<std::string> names;
-    for (const FileInfo& info : store.List("/t/bucket-0").ValueOrDie()) names.push_back(info.path.substr(info.path.rfind('/') + 1));
+    for (const FileInfo& info : store.List("/t/bucket-0").ValueOrDie())
+      names.push_back(info.path.substr(info.path.rfind('/') + 1));
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -83,7 +84,8 @@ inline std::shared_ptr<arrow::Array> Int64s(const std::vector<int64_t>& values) 
 }
 
 // One JSON line a row of `fields`.
-inline std::vector<std::string> LinesOf(const std::vector<DataField>& fields, const arrow::RecordBatch& batch) {
+inline std::vector<std::string> LinesOf(const std::vector<DataField>& fields,
+                                        const arrow::RecordBatch& batch) {
   std::string text;
   const arrow::Status status = JsonLines(fields).Append(batch, &text);
   EXPECT_TRUE(status.ok()) << status;

@@ -39,7 +39,8 @@ Status TreeChanges::AddCompacted(const FileIncrement& compacted, const BucketFil
     }
     net.added.erase(made_here);
     // A file under a new level is on disk for the snapshots that list it under the old one.
-    if (!HasName(net.removed, file.name) && !HasName(compacted.added, file.name)) intermediate.push_back(file);
+    if (!HasName(net.removed, file.name) && !HasName(compacted.added, file.name))
+      intermediate.push_back(file);
   }
   net.added.insert(net.added.end(), compacted.added.begin(), compacted.added.end());
   net.changelog.insert(net.changelog.end(), compacted.changelog.begin(), compacted.changelog.end());

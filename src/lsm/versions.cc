@@ -12,7 +12,8 @@ bool NumbersOverlap(const DataFileMeta& a, const DataFileMeta& b) {
 
 // Whether two files that share keys share sequence numbers.
 bool AnyNumbersOverlap(std::vector<const TreeFile*> files) {
-  std::sort(files.begin(), files.end(), [](const TreeFile* a, const TreeFile* b) { return a->min_key < b->min_key; });
+  std::sort(files.begin(), files.end(),
+            [](const TreeFile* a, const TreeFile* b) { return a->min_key < b->min_key; });
   for (size_t i = 0; i < files.size(); ++i) {
     for (size_t j = i + 1; j < files.size() && files[j]->min_key <= files[i]->max_key; ++j) {
       if (NumbersOverlap(files[i]->meta, files[j]->meta)) return true;

@@ -22,7 +22,8 @@ struct AgedSection {
 AgedSection AgeFiles(const Section& section, bool has_sequence_fields);
 
 // Negative when a is the older one. `by_age`: age decides alone.
-inline int CompareVersions(const LoadedRows& a, int64_t a_row, const LoadedRows& b, int64_t b_row, bool by_age) {
+inline int CompareVersions(const LoadedRows& a, int64_t a_row, const LoadedRows& b, int64_t b_row,
+                           bool by_age) {
   const int age = a.file->age < b.file->age ? -1 : 1;
   if (by_age) return age;
   if (a.order.size() > 0) {

@@ -49,7 +49,8 @@ Result<bool> WindowReader::Next(Window* window) {
 size_t WindowReader::FirstRun() const {
   size_t first = 0;
   for (size_t r = 1; r < runs_.size(); ++r) {
-    const int order = runs_[r].rows().keys.Compare(runs_[r].position(), runs_[first].rows().keys, runs_[first].position());
+    const int order =
+        runs_[r].rows().keys.Compare(runs_[r].position(), runs_[first].rows().keys, runs_[first].position());
     if (order < 0) first = r;
   }
   return first;
@@ -59,7 +60,8 @@ int64_t WindowReader::AloneUntil(size_t first) const {
   int64_t end = runs_[first].size();
   for (size_t r = 0; r < runs_.size(); ++r) {
     if (r == first) continue;
-    end = runs_[first].rows().keys.Bound(runs_[first].position(), end, runs_[r].rows().keys, runs_[r].position(), false);
+    end = runs_[first].rows().keys.Bound(runs_[first].position(), end, runs_[r].rows().keys,
+                                         runs_[r].position(), false);
     if (end - runs_[first].position() < kAloneRows && end < runs_[first].size()) break;
   }
   return end;
@@ -72,7 +74,8 @@ void WindowReader::CutByRows(Window* window) {
   const KeyColumn* bound = nullptr;
   int64_t bound_row = 0;
   for (const RunReader& run : runs_) {
-    const auto share = static_cast<int64_t>(static_cast<__int128>(window_rows_) * run.remaining_rows() / total);
+    const auto share =
+        static_cast<int64_t>(static_cast<__int128>(window_rows_) * run.remaining_rows() / total);
     const int64_t row = std::min(run.position() + std::max(share, kLeastRowsOfARun), run.size()) - 1;
     if (bound == nullptr || run.rows().keys.Compare(row, *bound, bound_row) < 0) {
       bound = &run.rows().keys;

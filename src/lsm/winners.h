@@ -19,7 +19,7 @@ class WinnerPicker {
   WinnerPicker(MergePolicy policy, bool by_age, bool key_ordered)
       : policy_(std::move(policy)), by_age_(by_age), key_ordered_(key_ordered) {}
 
-  // RowRefs as OrderRows makes them: in key order if asked, else part by part, ascending in each.
+  // RowRefs as OrderRows makes them: in key order if asked, else part by part (in no order of parts), ascending in each.
   void Pick(const Window& window, std::vector<RowRef>* picked);
 
  private:
@@ -27,11 +27,15 @@ class WinnerPicker {
   void PickOrdered(const Window& window, std::vector<RowRef>* picked);
   void PickBySlots(const Window& window, int64_t smallest, uint64_t width, std::vector<RowRef>* picked);
   void PickByHash(const Window& window, std::vector<RowRef>* picked);
+  template <typename SlotOf>
+  void PickMarked(const Window& window, std::vector<RowRef>* picked, SlotOf&& slot_of);
+  void OrderParts(const Window& window);
 
   MergePolicy policy_;
   bool by_age_;
   bool key_ordered_;
   std::vector<RowRef> slots_;
+  std::vector<uint32_t> part_order_;
   Segments segments_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include <arrow/util/byte_size.h>
 
 #include "lsm/gather.h"
+#include "lsm/key_bytes.h"
 #include "lsm/radix_sort.h"
 
 namespace headrace {
@@ -21,39 +21,28 @@ namespace {
 // What Sort and Gather need for a row beside its batch.
 constexpr int64_t kBytesPerRow = 32;
 
-std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch, const std::vector<int>& positions) {
+std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch,
+                                                     const std::vector<int>& positions) {
   std::vector<std::shared_ptr<arrow::Array>> columns;
   for (const int position : positions) columns.push_back(batch.column(position));
   return columns;
 }
 
-// The first eight bytes after the prefix that all keys share, as a number that orders like them.
-uint64_t Head(std::string_view key, size_t shared) {
-  uint64_t head = 0;
-  std::memcpy(&head, key.data() + shared, std::min<size_t>(8, key.size() - shared));
-  return __builtin_bswap64(head);
-}
-
-size_t SharedPrefix(std::string_view a, std::string_view b, size_t at_most) {
-  const size_t end = std::min({a.size(), b.size(), at_most});
-  size_t length = 0;
-  while (length < end && a[length] == b[length]) ++length;
-  return length;
-}
-
 }  // namespace
 
-WriteBuffer::WriteBuffer(const TableSchema& schema, KeyOrder key_order, KeyOrder sequence_order, MergePolicy policy,
-                         arrow::MemoryPool* pool)
+WriteBuffer::WriteBuffer(const TableSchema& schema, KeyOrder key_order, KeyOrder sequence_order,
+                         MergePolicy policy, arrow::MemoryPool* pool)
     : shape_(schema),
       policy_(std::move(policy)),
       key_order_(std::move(key_order)),
       sequence_order_(std::move(sequence_order)),
       pool_(pool) {
-  for (const std::string& name : policy_.sequence_columns) sequence_columns_.push_back(schema.FieldIndex(name));
+  for (const std::string& name : policy_.sequence_columns)
+    sequence_columns_.push_back(schema.FieldIndex(name));
 }
 
-Result<WriteBuffer> WriteBuffer::Make(const TableSchema& schema, MergePolicy policy, arrow::MemoryPool* pool) {
+Result<WriteBuffer> WriteBuffer::Make(const TableSchema& schema, MergePolicy policy,
+                                      arrow::MemoryPool* pool) {
   HEADRACE_ASSIGN_OR_RETURN(KeyOrder key_order, KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
   HEADRACE_ASSIGN_OR_RETURN(KeyOrder sequence_order, SequenceOrderOf(schema, policy));
   return WriteBuffer(schema, std::move(key_order), std::move(sequence_order), std::move(policy), pool);
@@ -63,7 +52,8 @@ Status WriteBuffer::Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared
                            int64_t first_sequence) {
   if (rows->num_rows() == 0) return Status::OK();
   if (rows_ + rows->num_rows() > std::numeric_limits<uint32_t>::max()) {
-    return OverBudget("a write buffer holds ", rows_, " rows and cannot take ", rows->num_rows(), " more; flush it first");
+    return OverBudget("a write buffer holds ", rows_, " rows and cannot take ", rows->num_rows(),
+                      " more; flush it first");
   }
   Held held;
   HEADRACE_ASSIGN_OR_RETURN(held.keys, key_order_.Encode(ColumnsAt(*rows, shape_.key_columns())));
@@ -97,7 +87,7 @@ std::vector<RowRef> WriteBuffer::Arrivals() const {
   return refs;
 }
 
-bool WriteBuffer::SortPacked(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const {
+bool WriteBuffer::SortPacked(const std::vector<RowRef>& arrivals, Segments* segments) const {
   int64_t smallest = std::numeric_limits<int64_t>::max();
   int64_t largest = std::numeric_limits<int64_t>::min();
   for (const Held& held : held_) {
@@ -120,49 +110,69 @@ bool WriteBuffer::SortPacked(const std::vector<RowRef>& arrivals, std::vector<Ro
   }
   RadixSort(&words, row_bits, row_bits + key_bits);
   const uint64_t mask = (uint64_t{1} << row_bits) - 1;
-  sorted->reserve(words.size());
-  for (const uint64_t word : words) sorted->push_back(arrivals[word & mask]);
+  segments->rows.reserve(words.size());
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i == 0 || words[i - 1] >> row_bits != words[i] >> row_bits)
+      segments->starts.push_back(static_cast<uint32_t>(i));
+    segments->rows.push_back(arrivals[words[i] & mask]);
+  }
   return true;
 }
 
-void WriteBuffer::SortByHeads(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const {
-  struct Entry {
-    uint64_t head;
-    uint32_t arrival;
-  };
+// By the keys' heads, and where heads of byte keys are equal by the whole keys.
+void WriteBuffer::SortByHeads(const std::vector<RowRef>& arrivals, Segments* segments) const {
   size_t shared = std::numeric_limits<size_t>::max();
   if (!key_order_.is_integer()) {
     const std::string_view first = held_[0].keys.bytes(0);
-    for (const RowRef ref : arrivals) shared = SharedPrefix(first, held_[ref.batch].keys.bytes(ref.row), shared);
+    for (const RowRef ref : arrivals)
+      shared = SharedPrefix(first, held_[ref.batch].keys.bytes(ref.row), shared);
   }
-  std::vector<Entry> entries;
+  std::vector<HeadAndRow> entries;
   entries.reserve(arrivals.size());
   for (const RowRef ref : arrivals) {
     const KeyColumn& keys = held_[ref.batch].keys;
-    const uint64_t head = keys.is_integer() ? static_cast<uint64_t>(keys.integer(ref.row)) ^ (uint64_t{1} << 63)
-                                            : Head(keys.bytes(ref.row), shared);
+    const uint64_t head = keys.is_integer()
+                              ? static_cast<uint64_t>(keys.integer(ref.row)) ^ (uint64_t{1} << 63)
+                              : HeadOf(keys.bytes(ref.row), shared);
     entries.push_back({head, static_cast<uint32_t>(entries.size())});
   }
-  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-    if (a.head != b.head) return a.head < b.head;
-    const RowRef x = arrivals[a.arrival];
-    const RowRef y = arrivals[b.arrival];
+  RadixSort(&entries);
+  if (!key_order_.is_integer()) SortEqualHeads(arrivals, &entries);
+  // Equal heads of integers are equal keys; of byte keys they may be.
+  const auto same_key = [&](const HeadAndRow& a, const HeadAndRow& b) {
+    if (a.head != b.head || key_order_.is_integer()) return a.head == b.head;
+    const RowRef x = arrivals[a.row];
+    const RowRef y = arrivals[b.row];
+    return held_[x.batch].keys.Compare(x.row, held_[y.batch].keys, y.row) == 0;
+  };
+  segments->rows.reserve(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i == 0 || !same_key(entries[i - 1], entries[i])) segments->starts.push_back(static_cast<uint32_t>(i));
+    segments->rows.push_back(arrivals[entries[i].row]);
+  }
+}
+
+void WriteBuffer::SortEqualHeads(const std::vector<RowRef>& arrivals,
+                                 std::vector<HeadAndRow>* entries) const {
+  const auto before = [&](const HeadAndRow& a, const HeadAndRow& b) {
+    const RowRef x = arrivals[a.row];
+    const RowRef y = arrivals[b.row];
     const int order = held_[x.batch].keys.Compare(x.row, held_[y.batch].keys, y.row);
-    return order != 0 ? order < 0 : a.arrival < b.arrival;
-  });
-  sorted->reserve(entries.size());
-  for (const Entry& entry : entries) sorted->push_back(arrivals[entry.arrival]);
+    return order != 0 ? order < 0 : a.row < b.row;
+  };
+  for (auto begin = entries->begin(); begin != entries->end();) {
+    const auto end =
+        std::find_if(begin, entries->end(), [&](const HeadAndRow& e) { return e.head != begin->head; });
+    if (end - begin > 1) std::sort(begin, end, before);
+    begin = end;
+  }
 }
 
 Result<Segments> WriteBuffer::Sort() const {
   Segments segments;
   if (rows_ == 0) return segments;
   const std::vector<RowRef> arrivals = Arrivals();
-  if (!key_order_.is_integer() || !SortPacked(arrivals, &segments.rows)) SortByHeads(arrivals, &segments.rows);
-  const auto same_key = [&](RowRef a, RowRef b) { return held_[a.batch].keys.Compare(a.row, held_[b.batch].keys, b.row) == 0; };
-  for (uint32_t i = 0; i < segments.rows.size(); ++i) {
-    if (i == 0 || !same_key(segments.rows[i - 1], segments.rows[i])) segments.starts.push_back(i);
-  }
+  if (!key_order_.is_integer() || !SortPacked(arrivals, &segments)) SortByHeads(arrivals, &segments);
   if (!sequence_columns_.empty()) OrderVersions(&segments);
   return segments;
 }
@@ -189,8 +199,9 @@ std::vector<RowRef> WriteBuffer::Newest(const Segments& segments) const {
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> WriteBuffer::Gather(std::span<const RowRef> rows) const {
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> sequences,
-                            arrow::AllocateBuffer(static_cast<int64_t>(rows.size() * sizeof(int64_t)), pool_));
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::shared_ptr<arrow::Buffer> sequences,
+      arrow::AllocateBuffer(static_cast<int64_t>(rows.size() * sizeof(int64_t)), pool_));
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> kinds,
                             arrow::AllocateBuffer(static_cast<int64_t>(rows.size()), pool_));
   auto* sequence = reinterpret_cast<int64_t*>(sequences->mutable_data());

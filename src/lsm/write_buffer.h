@@ -18,6 +18,7 @@
 #include "lsm/key_order.h"
 #include "lsm/key_value_batch.h"
 #include "lsm/merge_policy.h"
+#include "lsm/radix_sort.h"
 #include "lsm/segments.h"
 
 namespace headrace {
@@ -28,7 +29,8 @@ class WriteBuffer {
 
   // `rows` has all columns of the schema; `kinds` is int8 without nulls, one a row. The rows get `first_sequence`, +1, …; calls
   // come with ascending numbers.
-  Status Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared_ptr<arrow::Array> kinds, int64_t first_sequence);
+  Status Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared_ptr<arrow::Array> kinds,
+                int64_t first_sequence);
 
   int64_t rows() const { return rows_; }
   int64_t bytes() const { return bytes_; }
@@ -56,8 +58,9 @@ class WriteBuffer {
 
   std::vector<RowRef> Arrivals() const;
   // Key and arrival in one word each; false when the bits do not fit.
-  bool SortPacked(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const;
-  void SortByHeads(const std::vector<RowRef>& arrivals, std::vector<RowRef>* sorted) const;
+  bool SortPacked(const std::vector<RowRef>& arrivals, Segments* segments) const;
+  void SortByHeads(const std::vector<RowRef>& arrivals, Segments* segments) const;
+  void SortEqualHeads(const std::vector<RowRef>& arrivals, std::vector<HeadAndRow>* entries) const;
   void OrderVersions(Segments* segments) const;
 
   KeyValueShape shape_;

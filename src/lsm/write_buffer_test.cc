@@ -18,7 +18,8 @@ TEST(RadixSort, SortsByTheBitsGivenAndKeepsTheOrderOfEqualOnes) {
     std::vector<uint64_t> words;
     for (uint64_t i = 0; i < 5000; ++i) words.push_back(random.Below(uint64_t{1} << bits) << 20 | i);
     std::vector<uint64_t> expected = words;
-    std::stable_sort(expected.begin(), expected.end(), [](uint64_t a, uint64_t b) { return a >> 20 < b >> 20; });
+    std::stable_sort(expected.begin(), expected.end(),
+                     [](uint64_t a, uint64_t b) { return a >> 20 < b >> 20; });
     RadixSort(&words, 20, 20 + bits);
     EXPECT_EQ(words, expected) << bits;
   }
@@ -32,8 +33,8 @@ struct Appended {
 };
 
 // Sorting random batches gives what a stable sort of the rows by key, sequence fields and number gives.
-void CheckSort(const std::string& key_columns, const std::vector<std::string>& keys, std::vector<std::string> sequence_columns,
-               bool descending, uint64_t seed) {
+void CheckSort(const std::string& key_columns, const std::vector<std::string>& keys,
+               std::vector<std::string> sequence_columns, bool descending, uint64_t seed) {
   SCOPED_TRACE(key_columns + ", seed " + std::to_string(seed));
   TestTable table(key_columns + ", s INT, t STRING, v ARRAY<INT>", keys);
   MergePolicy policy;
@@ -52,7 +53,8 @@ void CheckSort(const std::string& key_columns, const std::vector<std::string>& k
     if (count > 0) at.emplace_back();
     for (int64_t row = 0; row < count; ++row) {
       Appended& appended = rows.emplace_back();
-      for (const DataField& f : key_fields) appended.key.push_back(ValueAt(*batch->GetColumnByName(f.name), row, f.type).ValueOrDie());
+      for (const DataField& f : key_fields)
+        appended.key.push_back(ValueAt(*batch->GetColumnByName(f.name), row, f.type).ValueOrDie());
       for (const DataField& f : order_fields) {
         appended.order.push_back(ValueAt(*batch->GetColumnByName(f.name), row, f.type).ValueOrDie());
       }
@@ -99,8 +101,11 @@ void CheckSort(const std::string& key_columns, const std::vector<std::string>& k
   ASSERT_TRUE(gathered->ValidateFull().ok());
   for (size_t i = 0; i < expected.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
-    EXPECT_EQ(static_cast<const arrow::Int64Array&>(*gathered->GetColumnByName("_SEQUENCE_NUMBER")).Value(row), expected[i].sequence);
-    EXPECT_EQ(static_cast<const arrow::Int8Array&>(*gathered->GetColumnByName("_VALUE_KIND")).Value(row), expected[i].kind);
+    EXPECT_EQ(
+        static_cast<const arrow::Int64Array&>(*gathered->GetColumnByName("_SEQUENCE_NUMBER")).Value(row),
+        expected[i].sequence);
+    EXPECT_EQ(static_cast<const arrow::Int8Array&>(*gathered->GetColumnByName("_VALUE_KIND")).Value(row),
+              expected[i].kind);
   }
 }
 
@@ -134,7 +139,8 @@ TEST(WriteBuffer, LetsTheLastRowOfAKeyWinAndAnIgnoredDeleteNever) {
   TestTable table("k INT NOT NULL", {"k"});
   arrow::Int32Builder builder;
   HEADRACE_EXPECT_OK(builder.AppendValues({1, 2, 1, 2, 3}));
-  const auto batch = arrow::RecordBatch::Make(ToArrowSchema(table.schema->fields), 5, {builder.Finish().ValueOrDie()});
+  const auto batch =
+      arrow::RecordBatch::Make(ToArrowSchema(table.schema->fields), 5, {builder.Finish().ValueOrDie()});
   for (const bool ignore : {false, true}) {
     MergePolicy policy;
     policy.ignore_delete = ignore;

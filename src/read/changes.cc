@@ -53,7 +53,8 @@ class InsertRows final : public RowStream {
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, rows_->Next());
     if (batch == nullptr) return nullptr;
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> kinds, arrow::AllocateBuffer(batch->num_rows(), pool_));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> kinds,
+                              arrow::AllocateBuffer(batch->num_rows(), pool_));
     std::fill_n(kinds->mutable_data(), batch->num_rows(), static_cast<uint8_t>(RowKind::kInsert));
     std::vector<std::shared_ptr<arrow::Array>> columns = batch->columns();
     columns.push_back(std::make_shared<arrow::Int8Array>(batch->num_rows(), std::move(kinds)));
@@ -91,11 +92,14 @@ class KindLast final : public RowStream {
 };
 
 Result<std::unique_ptr<RowStream>> OpenChanges(const Table& table, const BucketOfChanges& bucket,
-                                               const std::vector<std::string>& columns, const ChangeStreamOptions& options) {
-  HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files, FilesOf(table, bucket.partition, bucket.bucket, options.pool));
+                                               const std::vector<std::string>& columns,
+                                               const ChangeStreamOptions& options) {
+  HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
+                            FilesOf(table, bucket.partition, bucket.bucket, options.pool));
   const bool keyed = table.schema->has_primary_key();
-  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<RowStream> rows,
-                            OpenConcatenation(files, bucket.files, {.kind = keyed, .values = columns}, options.batch_rows));
+  HEADRACE_ASSIGN_OR_RETURN(
+      std::unique_ptr<RowStream> rows,
+      OpenConcatenation(files, bucket.files, {.kind = keyed, .values = columns}, options.batch_rows));
   if (keyed) return std::make_unique<KindLast>(std::move(rows));
   return std::make_unique<InsertRows>(std::move(rows), options.pool);
 }
@@ -134,7 +138,8 @@ class SnapshotBySnapshot final : public ChangeStream {
     const int64_t newest = latest.has_value() ? latest->value : 0;
     if (next_.value == newest + 1) return std::nullopt;
     if (next_.value > newest) {
-      return Invalid("following table ", table_.name, ": the next snapshot is ", next_.value, " but the latest is ", newest,
+      return Invalid("following table ", table_.name, ": the next snapshot is ", next_.value,
+                     " but the latest is ", newest,
                      "; the table was rolled back or made anew, or the position is of another table");
     }
     // It may have come into being since it was looked for.
@@ -156,20 +161,23 @@ class SnapshotBySnapshot final : public ChangeStream {
   Result<std::vector<ManifestEntry>> ChangedFiles(const Snapshot& snapshot) const {
     const bool from_delta = table_.options.changelog_producer == ChangelogProducer::kNone;
     if (!from_delta) {
-      return snapshot.changelog_manifest_list.has_value() ? ChangelogEntries(table_, snapshot)
-                                                          : Result<std::vector<ManifestEntry>>(std::vector<ManifestEntry>{});
+      return snapshot.changelog_manifest_list.has_value()
+                 ? ChangelogEntries(table_, snapshot)
+                 : Result<std::vector<ManifestEntry>>(std::vector<ManifestEntry>{});
     }
-    return snapshot.commit_kind == CommitKind::kAppend ? DeltaEntries(table_, snapshot)
-                                                       : Result<std::vector<ManifestEntry>>(std::vector<ManifestEntry>{});
+    return snapshot.commit_kind == CommitKind::kAppend
+               ? DeltaEntries(table_, snapshot)
+               : Result<std::vector<ManifestEntry>>(std::vector<ManifestEntry>{});
   }
 
   std::unique_ptr<arrow::RecordBatchReader> Open(std::vector<BucketOfChanges> buckets) const {
     if (buckets.empty()) return nullptr;
     const size_t parts = buckets.size();
-    return ReadParts(table_, schema_, parts,
-                     [buckets = std::move(buckets), columns = columns_, options = options_](const Table& table, size_t i) {
-                       return OpenChanges(table, buckets[i], columns, options);
-                     });
+    return ReadParts(
+        table_, schema_, parts,
+        [buckets = std::move(buckets), columns = columns_, options = options_](const Table& table, size_t i) {
+          return OpenChanges(table, buckets[i], columns, options);
+        });
   }
 
   const Table table_;
@@ -183,12 +191,9 @@ class SnapshotBySnapshot final : public ChangeStream {
 bool IsVisible(const Table& table, const DataFileMeta& file) {
   switch (table.options.changelog_producer) {
     case ChangelogProducer::kNone:
-    case ChangelogProducer::kInput:
-      return true;
-    case ChangelogProducer::kLookup:
-      return file.level.value > 0;
-    case ChangelogProducer::kFullCompaction:
-      return file.level == table.options.max_level();
+    case ChangelogProducer::kInput: return true;
+    case ChangelogProducer::kLookup: return file.level.value > 0;
+    case ChangelogProducer::kFullCompaction: return file.level == table.options.max_level();
   }
   return true;
 }
@@ -203,7 +208,8 @@ Result<std::unique_ptr<ChangeStream>> ChangeStream::Open(const Table& table, Cha
   return std::make_unique<SnapshotBySnapshot>(table, std::move(columns), std::move(options));
 }
 
-Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table, const Snapshot& snapshot,
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table,
+                                                                         const Snapshot& snapshot,
                                                                          const ScanOptions& options) {
   HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
   HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot));

@@ -21,7 +21,7 @@
 namespace headrace {
 
 struct ChangeStreamOptions {
-  SnapshotId from{1};                // inclusive
+  SnapshotId from{1};                     // inclusive
   std::vector<std::string> columns = {};  // empty: all
   int64_t batch_rows = 32768;
   arrow::MemoryPool* pool = nullptr;
@@ -45,7 +45,8 @@ class ChangeStream {
 };
 
 // The rows a stream has shown by the end of `snapshot`, as inserts: what `changes --from full` starts with.
-Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table, const Snapshot& snapshot,
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table,
+                                                                         const Snapshot& snapshot,
                                                                          const ScanOptions& options);
 
 }  // namespace headrace

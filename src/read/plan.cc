@@ -57,11 +57,13 @@ struct Planned {
 };
 
 Result<Planned> PlanKeyed(const TableSchema& schema, const Bucket& bucket, int32_t num_levels) {
-  HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order, KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
+  HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order,
+                            KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
   HEADRACE_ASSIGN_OR_RETURN(const Levels levels, Levels::Make(order, bucket.files, num_levels));
   const std::vector<TreeFilePtr> files = levels.files();
   const bool one_level = levels.runs().size() == 1 && levels.highest_level().value > 0;
-  const bool has_deletes = std::any_of(files.begin(), files.end(), [](const TreeFilePtr& f) { return f->may_hold_deletes(); });
+  const bool has_deletes =
+      std::any_of(files.begin(), files.end(), [](const TreeFilePtr& f) { return f->may_hold_deletes(); });
   if (one_level && !has_deletes) return Planned{Pack(OneFileEach(files)), true};
   std::vector<Piece> sections;
   for (const Section& section : PartitionIntoSections(files)) {
@@ -93,10 +95,11 @@ Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEn
   std::vector<Split> splits;
   for (const auto& [place, bucket] : buckets) {
     const BinaryRow partition{arity, place.first};
-    Result<Planned> planned =
-        keyed ? PlanKeyed(*table.schema, bucket, table.options.num_levels) : Result<Planned>(PlanAppend(bucket));
+    Result<Planned> planned = keyed ? PlanKeyed(*table.schema, bucket, table.options.num_levels)
+                                    : Result<Planned>(PlanAppend(bucket));
     if (!planned.ok()) {
-      return WithContext("planning table " + table.name + ", " + table.Describe(partition, place.second), planned.status());
+      return WithContext("planning table " + table.name + ", " + table.Describe(partition, place.second),
+                         planned.status());
     }
     for (const Piece& piece : planned->pieces) {
       Split split{partition, place.second, bucket.total_buckets, {}, planned->raw};

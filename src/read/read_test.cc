@@ -21,7 +21,8 @@ using testing::HasSubstr;
 
 Table OpenFixture(const std::string& fixture, const std::string& table) {
   return OpenTableAt(std::make_shared<LocalStore>(), std::make_shared<SystemClock>(),
-                     std::string(HEADRACE_FIXTURES) + "/" + fixture + "/warehouse/peer.db/" + table, "peer." + table, Access::kRead)
+                     std::string(HEADRACE_FIXTURES) + "/" + fixture + "/warehouse/peer.db/" + table,
+                     "peer." + table, Access::kRead)
       .ValueOrDie();
 }
 
@@ -30,8 +31,9 @@ Snapshot Latest(const Table& table) { return ReadLatestSnapshot(table).ValueOrDi
 // Rows by their key's JSON text.
 using State = std::map<std::string, std::string>;
 
-void ForEachRow(arrow::RecordBatchReader* reader, const Table& table,
-                const std::function<void(const std::string& key, const std::string& row, int8_t kind)>& visit) {
+void ForEachRow(
+    arrow::RecordBatchReader* reader, const Table& table,
+    const std::function<void(const std::string& key, const std::string& row, int8_t kind)>& visit) {
   const std::vector<DataField> key_fields = table.schema->FieldsOf(table.schema->primary_keys);
   while (true) {
     std::shared_ptr<arrow::RecordBatch> batch;
@@ -46,10 +48,13 @@ void ForEachRow(arrow::RecordBatchReader* reader, const Table& table,
       std::vector<std::shared_ptr<arrow::Array>> row_columns = one->columns();
       row_columns.resize(static_cast<size_t>(columns));
       std::string key, text;
-      ASSERT_TRUE(JsonLines(key_fields).Append(*arrow::RecordBatch::Make(ToArrowSchema(key_fields), 1, key_columns), &key).ok());
-      ASSERT_TRUE(JsonLines(table.schema->fields)
-                      .Append(*arrow::RecordBatch::Make(ToArrowSchema(table.schema->fields), 1, row_columns), &text)
+      ASSERT_TRUE(JsonLines(key_fields)
+                      .Append(*arrow::RecordBatch::Make(ToArrowSchema(key_fields), 1, key_columns), &key)
                       .ok());
+      ASSERT_TRUE(
+          JsonLines(table.schema->fields)
+              .Append(*arrow::RecordBatch::Make(ToArrowSchema(table.schema->fields), 1, row_columns), &text)
+              .ok());
       const int8_t kind = batch->num_columns() > columns
                               ? static_cast<const arrow::Int8Array&>(*batch->column(columns)).Value(row)
                               : int8_t{0};
@@ -111,7 +116,8 @@ TEST(ChangeStream, SaysWhenItsPositionHasExpiredAndReadsWhatALongerLivedChangelo
 
   const Table kept = OpenFixture("time-travel", "expired_with_changelog");
   ASSERT_GT(FindEarliestSnapshotId(kept).ValueOrDie().value().value, 1);
-  auto stream = ChangeStream::Open(kept, {.from = SnapshotId(ListChangelogIds(kept).ValueOrDie().front())}).ValueOrDie();
+  auto stream = ChangeStream::Open(kept, {.from = SnapshotId(ListChangelogIds(kept).ValueOrDie().front())})
+                    .ValueOrDie();
   int snapshots = 0;
   while (stream->Next().ValueOrDie().has_value()) ++snapshots;
   EXPECT_GT(snapshots, 1);
@@ -169,8 +175,11 @@ TEST(FindByKey, FindsNothingForAnAbsentKeyAndRefusesAWrongOne) {
 }
 
 TEST(PlanSplits, PutsEveryLiveFileIntoOneSplitAndNeverPartsOverlappingFiles) {
-  for (const auto& [fixture, name] : {std::pair{"lsm-many-runs", "t"}, {"lsm-partial", "t"}, {"lsm-compacted", "t"},
-                                      {"append-bucketed", "t"}, {"partitioned", "three_levels"}}) {
+  for (const auto& [fixture, name] : {std::pair{"lsm-many-runs", "t"},
+                                      {"lsm-partial", "t"},
+                                      {"lsm-compacted", "t"},
+                                      {"append-bucketed", "t"},
+                                      {"partitioned", "three_levels"}}) {
     SCOPED_TRACE(fixture);
     const Table table = OpenFixture(fixture, name);
     const std::vector<ManifestEntry> live = LiveFiles(table, Latest(table)).ValueOrDie();
@@ -189,7 +198,8 @@ TEST(PlanSplits, PutsEveryLiveFileIntoOneSplitAndNeverPartsOverlappingFiles) {
 
 TEST(PlanSplits, ReadsAFullyCompactedBucketRaw) {
   const Table table = OpenFixture("lsm-compacted", "t");
-  for (const Split& split : PlanSplits(table, LiveFiles(table, Latest(table)).ValueOrDie()).ValueOrDie()) EXPECT_TRUE(split.raw);
+  for (const Split& split : PlanSplits(table, LiveFiles(table, Latest(table)).ValueOrDie()).ValueOrDie())
+    EXPECT_TRUE(split.raw);
 }
 
 }  // namespace

@@ -12,12 +12,15 @@
 namespace headrace {
 namespace {
 
-Result<std::unique_ptr<RowStream>> OpenRows(const Table& table, const Split& split, const std::vector<std::string>& columns,
+Result<std::unique_ptr<RowStream>> OpenRows(const Table& table, const Split& split,
+                                            const std::vector<std::string>& columns,
                                             const ScanOptions& options) {
-  HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files, FilesOf(table, split.partition, split.bucket, options.pool));
+  HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
+                            FilesOf(table, split.partition, split.bucket, options.pool));
   if (split.raw) return OpenConcatenation(files, split.files, {.values = columns}, options.batch_rows);
   const TableSchema& schema = *table.schema;
-  HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order, KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
+  HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order,
+                            KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
   std::vector<TreeFilePtr> tree_files;
   for (const DataFileMeta& meta : split.files) {
     HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(order, meta));
@@ -39,13 +42,13 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplits(const Table& table,
   HEADRACE_ASSIGN_OR_RETURN(std::vector<std::string> columns, ColumnsWanted(table, options.columns));
   std::shared_ptr<arrow::Schema> schema = ToArrowSchema(table.schema->FieldsOf(columns));
   const size_t parts = splits.size();
-  OpenPart open = [splits = std::move(splits), columns = std::move(columns), options](const Table& held, size_t i) {
-    return OpenRows(held, splits[i], columns, options);
-  };
+  OpenPart open = [splits = std::move(splits), columns = std::move(columns), options](
+                      const Table& held, size_t i) { return OpenRows(held, splits[i], columns, options); };
   return ReadParts(table, std::move(schema), parts, std::move(open));
 }
 
-Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, const Split& split, const ScanOptions& options) {
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, const Split& split,
+                                                            const ScanOptions& options) {
   return OpenSplits(table, {split}, options);
 }
 

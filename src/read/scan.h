@@ -34,13 +34,14 @@ Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEn
 
 struct ScanOptions {
   std::vector<std::string> columns = {};  // empty: all, in schema order
-  bool key_ordered = false;          // rows of one bucket in key order; costs more than any order
+  bool key_ordered = false;               // rows of one bucket in key order; costs more than any order
   int64_t batch_rows = 32768;
   arrow::MemoryPool* pool = nullptr;
 };
 
 // Rows of a split: the table's columns as asked, deletes gone.
-Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, const Split& split, const ScanOptions& options);
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, const Split& split,
+                                                            const ScanOptions& options);
 
 // The whole snapshot, split after split. kUnsupported when deletion vectors are in force.
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenScan(const Table& table, const Snapshot& snapshot,
@@ -48,7 +49,8 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenScan(const Table& table, c
 
 // The current row of a primary key (values in primary-key order), or nothing. One row with `options.columns`.
 Result<std::shared_ptr<arrow::RecordBatch>> FindByKey(const Table& table, const Snapshot& snapshot,
-                                                      const std::vector<Value>& primary_key, const ScanOptions& options);
+                                                      const std::vector<Value>& primary_key,
+                                                      const ScanOptions& options);
 
 // The table with the schema and options it had at a snapshot; what time travel reads with.
 Result<Table> TableAsOf(const Table& table, const Snapshot& snapshot);

@@ -6,6 +6,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "base/text.h"
 #include "catalog/snapshots.h"
 
 namespace headrace {
@@ -51,25 +52,21 @@ class PartReader final : public arrow::RecordBatchReader {
 }  // namespace
 
 Result<std::vector<std::string>> ColumnsWanted(const Table& table, const std::vector<std::string>& columns) {
-  std::vector<std::string> wanted = columns;
-  if (wanted.empty()) {
-    for (const DataField& field : table.schema->fields) wanted.push_back(field.name);
-    return wanted;
-  }
-  for (auto name = wanted.begin(); name != wanted.end(); ++name) {
+  if (columns.empty()) return table.schema->ColumnNames();
+  for (auto name = columns.begin(); name != columns.end(); ++name) {
     if (table.schema->FieldIndex(*name) < 0) {
-      std::string all;
-      for (const DataField& field : table.schema->fields) all += (all.empty() ? "" : ", ") + field.name;
-      return NotFound("reading table ", table.name, ": there is no column '", *name, "'; its columns are ", all);
+      return NotFound("reading table ", table.name, ": there is no column '", *name, "'; its columns are ",
+                      Joined(table.schema->ColumnNames()));
     }
-    if (std::find(wanted.begin(), name, *name) != name) {
+    if (std::find(columns.begin(), name, *name) != name) {
       return Invalid("reading table ", table.name, ": the column '", *name, "' is asked for twice");
     }
   }
-  return wanted;
+  return columns;
 }
 
-Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, BucketId bucket, arrow::MemoryPool* pool) {
+Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, BucketId bucket,
+                            arrow::MemoryPool* pool) {
   BucketFiles files;
   files.store = table.store.get();
   HEADRACE_ASSIGN_OR_RETURN(files.directory, table.BucketDirectory(partition, bucket));
@@ -81,14 +78,15 @@ Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, Buck
   return files;
 }
 
-std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema, size_t parts,
-                                                    OpenPart open) {
+std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema,
+                                                    size_t parts, OpenPart open) {
   return std::make_unique<PartReader>(table, std::move(schema), parts, std::move(open));
 }
 
 Status CheckNoDeletionVectors(const Table& table, const Snapshot& snapshot) {
   if (!snapshot.index_manifest.has_value()) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<IndexManifestEntry> entries, ReadIndexManifest(table, *snapshot.index_manifest));
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<IndexManifestEntry> entries,
+                            ReadIndexManifest(table, *snapshot.index_manifest));
   for (const IndexManifestEntry& entry : entries) {
     if (entry.index_type != "DELETION_VECTORS" || entry.row_count == 0) continue;
     return Unsupported("reading table ", table.name, " at snapshot ", snapshot.id.value,

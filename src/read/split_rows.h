@@ -22,13 +22,14 @@ namespace headrace {
 Result<std::vector<std::string>> ColumnsWanted(const Table& table, const std::vector<std::string>& columns);
 
 // The folder of a bucket with everything to read it; `table` outlives the result.
-Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, BucketId bucket, arrow::MemoryPool* pool);
+Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, BucketId bucket,
+                            arrow::MemoryPool* pool);
 
 // Opens the rows of the i-th part; called in order, once each.
 using OpenPart = std::function<Result<std::unique_ptr<RowStream>>(const Table& table, size_t i)>;
 
-std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema, size_t parts,
-                                                    OpenPart open);
+std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema,
+                                                    size_t parts, OpenPart open);
 
 // Splits one after the other, as a scan reads them.
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplits(const Table& table, std::vector<Split> splits,

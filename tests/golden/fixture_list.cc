@@ -23,9 +23,13 @@ fs::path Fixtures() { return HEADRACE_FIXTURES; }
 
 }  // namespace
 
-std::string FixtureTable::path() const { return (Fixtures() / fixture / "warehouse" / "peer.db" / table).string(); }
+std::string FixtureTable::path() const {
+  return (Fixtures() / fixture / "warehouse" / "peer.db" / table).string();
+}
 
-std::ostream& operator<<(std::ostream& out, const FixtureTable& table) { return out << table.fixture << " " << table.table; }
+std::ostream& operator<<(std::ostream& out, const FixtureTable& table) {
+  return out << table.fixture << " " << table.table;
+}
 
 std::vector<FixtureTable> ListedTables() {
   std::vector<FixtureTable> tables;
@@ -62,9 +66,11 @@ std::vector<Expectation> ExpectationsOf(const FixtureTable& table) {
   for (const auto& file : fs::directory_iterator(Fixtures() / table.fixture / "expected")) {
     const std::string name = file.path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(".jsonl")) continue;
-    expectations.push_back({name.substr(prefix.size(), name.size() - prefix.size() - 6), LinesOfFile(file.path())});
+    expectations.push_back(
+        {name.substr(prefix.size(), name.size() - prefix.size() - 6), LinesOfFile(file.path())});
   }
-  std::sort(expectations.begin(), expectations.end(), [](const auto& a, const auto& b) { return a.what < b.what; });
+  std::sort(expectations.begin(), expectations.end(),
+            [](const auto& a, const auto& b) { return a.what < b.what; });
   return expectations;
 }
 

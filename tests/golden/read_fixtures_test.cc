@@ -33,14 +33,15 @@ Lines Sorted(Lines lines) {
 testing::AssertionResult SameLines(const Lines& got, const Lines& expected) {
   const auto [at, want] = std::mismatch(got.begin(), got.end(), expected.begin(), expected.end());
   if (at == got.end() && want == expected.end()) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "line " << (at - got.begin()) << " of " << got.size() << " (expected " << expected.size()
-                                     << " lines)\n     got " << (at == got.end() ? "the end" : *at) << "\n  wanted "
+  return testing::AssertionFailure() << "line " << (at - got.begin()) << " of " << got.size() << " (expected "
+                                     << expected.size() << " lines)\n     got "
+                                     << (at == got.end() ? "the end" : *at) << "\n  wanted "
                                      << (want == expected.end() ? "the end" : *want);
 }
 
 Result<Table> Open(const FixtureTable& fixture) {
-  return OpenTableAt(std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), fixture.path(), "peer." + fixture.table,
-                     Access::kRead);
+  return OpenTableAt(std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), fixture.path(),
+                     "peer." + fixture.table, Access::kRead);
 }
 
 Result<Lines> Drain(arrow::RecordBatchReader* reader, const JsonLines& json) {
@@ -61,9 +62,10 @@ Result<Lines> Drain(arrow::RecordBatchReader* reader, const JsonLines& json) {
   return lines;
 }
 
-Result<Lines> Scan(const Table& table, const Snapshot& snapshot, bool key_ordered = false, int64_t batch_rows = 32768) {
-  HEADRACE_ASSIGN_OR_RETURN(const auto reader,
-                            OpenScan(table, snapshot, {.key_ordered = key_ordered, .batch_rows = batch_rows}));
+Result<Lines> Scan(const Table& table, const Snapshot& snapshot, bool key_ordered = false,
+                   int64_t batch_rows = 32768) {
+  HEADRACE_ASSIGN_OR_RETURN(
+      const auto reader, OpenScan(table, snapshot, {.key_ordered = key_ordered, .batch_rows = batch_rows}));
   return Drain(reader.get(), JsonLines(table.schema->fields));
 }
 
@@ -73,7 +75,8 @@ void CheckScan(const Table& table, const Snapshot& snapshot, const Lines& expect
     for (const bool key_ordered : {false, true}) {
       const Result<Lines> lines = Scan(table, snapshot, key_ordered, batch_rows);
       ASSERT_TRUE(lines.ok()) << lines.status();
-      EXPECT_TRUE(SameLines(Sorted(*lines), expected)) << "snapshot " << snapshot.id << ", batches of " << batch_rows;
+      EXPECT_TRUE(SameLines(Sorted(*lines), expected))
+          << "snapshot " << snapshot.id << ", batches of " << batch_rows;
     }
   }
 }
@@ -110,7 +113,8 @@ void CheckBuckets(const Table& table, const Snapshot& snapshot, const Lines& exp
   std::erase_if(got, [](const auto& bucket) { return bucket.second.empty(); });
   ASSERT_EQ(got.size(), wanted.size());
   for (const auto& [bucket, lines] : wanted) {
-    EXPECT_TRUE(in_order ? SameLines(got[bucket], lines) : SameLines(Sorted(got[bucket]), Sorted(lines))) << "bucket " << bucket;
+    EXPECT_TRUE(in_order ? SameLines(got[bucket], lines) : SameLines(Sorted(got[bucket]), Sorted(lines)))
+        << "bucket " << bucket;
   }
 }
 
@@ -137,8 +141,8 @@ Result<Lines> ChangeLines(const SnapshotChanges& changes, const Table& table) {
       std::string text;
       HEADRACE_RETURN_NOT_OK(json.Append(*columns, &text));
       text.pop_back();
-      lines.push_back("{\"_rowkind\":\"" + std::string(ShortName(static_cast<RowKind>(kinds.Value(row)))) + "\",\"_snapshot\":" +
-                      std::to_string(changes.snapshot.id.value) + "," + text.substr(1));
+      lines.push_back("{\"_rowkind\":\"" + std::string(ShortName(static_cast<RowKind>(kinds.Value(row)))) +
+                      "\",\"_snapshot\":" + std::to_string(changes.snapshot.id.value) + "," + text.substr(1));
     }
   }
 }
@@ -160,10 +164,12 @@ void CheckChanges(const Table& table, int64_t from, const Lines& expected) {
   }
   const bool in_order = table.options.bucket == 1 && table.schema->partition_keys.empty();
   for (const auto& [id, lines] : wanted) {
-    EXPECT_TRUE(in_order ? SameLines(got[id], lines) : SameLines(Sorted(got[id]), Sorted(lines))) << "changes of snapshot " << id;
+    EXPECT_TRUE(in_order ? SameLines(got[id], lines) : SameLines(Sorted(got[id]), Sorted(lines)))
+        << "changes of snapshot " << id;
     got.erase(id);
   }
-  for (const auto& [id, lines] : got) EXPECT_TRUE(lines.empty()) << "snapshot " << id << " has changes that Java does not show";
+  for (const auto& [id, lines] : got)
+    EXPECT_TRUE(lines.empty()) << "snapshot " << id << " has changes that Java does not show";
 }
 
 // Each row of the newest scan is found by its key.
@@ -179,7 +185,8 @@ void CheckPointGets(const Table& table, const Snapshot& snapshot) {
     if (batch == nullptr) return;
     for (int64_t row = 0; row < batch->num_rows() && asked < 20; row += 1 + batch->num_rows() / 7, ++asked) {
       std::vector<Value> key;
-      for (const DataField& field : keys) key.push_back(*ValueAt(*batch->GetColumnByName(field.name), row, field.type));
+      for (const DataField& field : keys)
+        key.push_back(*ValueAt(*batch->GetColumnByName(field.name), row, field.type));
       const auto found = FindByKey(table, snapshot, key, {});
       ASSERT_TRUE(found.ok()) << found.status();
       ASSERT_NE(*found, nullptr);
@@ -208,7 +215,8 @@ Result<Snapshot> SnapshotFor(const Table& table, const std::string& scan) {
 // False for what other tests look at: the facts of `info`, system tables.
 bool IsAboutRows(const Expectation& expectation) {
   const std::string& what = expectation.what;
-  return what.find("scan-") != std::string::npos || what.starts_with("changes-from-") || what == "ordered" || what == "placement";
+  return what.find("scan-") != std::string::npos || what.starts_with("changes-from-") || what == "ordered" ||
+         what == "placement";
 }
 
 void Check(const Table& table, const Expectation& expectation) {
@@ -261,7 +269,8 @@ TEST_P(ReadFixture, AsJavaReadsItOrNotAtAll) {
 
 std::string NameOf(const testing::TestParamInfo<FixtureTable>& info) {
   std::string name = info.param.fixture + "_" + info.param.table;
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 
