@@ -4,29 +4,10 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace headrace {
 namespace {
-
-// The length of the UTF-8 character at the start of `text`, 0 when there is none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [text](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [byte](size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) > 0x9F;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && byte(1) < 0x90;
-    const bool too_high = first == 0xF4 && byte(1) > 0x8F;
-    return follows(1) && follows(2) && follows(3) && !overlong && !too_high ? 4 : 0;
-  }
-  return 0;
-}
 
 void AppendControl(char c, std::string& out) {
   switch (c) {
@@ -73,7 +54,7 @@ std::string QuoteJson(std::string_view value) {
   out += '"';
   while (!value.empty()) {
     const char c = value.front();
-    const size_t length = CharacterLength(value);
+    const size_t length = Utf8CharacterBytes(value);
     if (length == 0) {
       out += "\xEF\xBF\xBD";
     } else if (c == '"' || c == '\\') {

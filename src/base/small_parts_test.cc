@@ -9,6 +9,7 @@
 #include "base/build_info.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "base/uuid.h"
 
 namespace headrace {
@@ -89,6 +90,39 @@ TEST(Uuid, RepeatsForASeed) {
   UuidSource from_system;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(a.Next(), b.Next());
   EXPECT_NE(from_system.Next(), from_system.Next());
+}
+
+TEST(Text, JoinsPartsWithASeparatorBetweenThem) {
+  EXPECT_EQ(Joined({}), "");
+  EXPECT_EQ(Joined({"a"}), "a");
+  EXPECT_EQ(Joined({"a", "", "b"}, ","), "a,,b");
+}
+
+TEST(Text, CountsTheBytesOfOneWellFormedCharacter) {
+  const struct {
+    std::string_view text;
+    size_t bytes;
+  } cases[] = {{"", 0},
+               {"az", 1},
+               {"\x7F", 1},
+               {"\x80", 0},
+               {"\xC1\xBF", 0},  // overlong
+               {"\xC2\x80", 2},
+               {"\xC2", 0},
+               {"\xE0\x9F\xBF", 0},  // overlong
+               {"\xE0\xA0\x80", 3},
+               {"\xED\x9F\xBF", 3},
+               {"\xED\xA0\x80", 0},  // a surrogate
+               {"\xEF\xBF\xBDx", 3},
+               {"\xF0\x8F\xBF\xBF", 0},  // overlong
+               {"\xF0\x9F\xA6\x80", 4},
+               {"\xF0\x9F\xA6", 0},
+               {"\xF4\x8F\xBF\xBF", 4},
+               {"\xF4\x90\x80\x80", 0},  // above U+10FFFF
+               {"\xFF", 0}};
+  for (const auto& one : cases) {
+    EXPECT_EQ(Utf8CharacterBytes(one.text), one.bytes) << testing::PrintToString(one.text);
+  }
 }
 
 TEST(BuildInfo, NamesTheVersion) {

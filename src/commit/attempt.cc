@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "base/uuid.h"
-#include "catalog/numbered_files.h"
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
 #include "commit/conflict.h"

@@ -5,7 +5,6 @@
 
 #include "base/build_info.h"
 #include "base/random.h"
-#include "catalog/numbered_files.h"
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
 #include "commit/attempt.h"
@@ -237,7 +236,7 @@ class PartCommitter {
 
   Snapshot Acknowledged(Snapshot snapshot) const {
     // Only advice for readers: a failure costs them a listing.
-    (void)WriteLatestHint({table_.store.get(), table_.path + "/snapshot", "snapshot-"}, snapshot.id.value);
+    (void)WriteLatestSnapshotHint(table_, snapshot.id);
     return snapshot;
   }
 

@@ -15,12 +15,6 @@
 namespace headrace {
 namespace {
 
-std::vector<std::string> NamesOf(const TableSchema& schema) {
-  std::vector<std::string> names;
-  for (const DataField& field : schema.fields) names.push_back(field.name);
-  return names;
-}
-
 template <typename ArrayType>
 bool HasNan(const arrow::Array& array) {
   const auto* values = static_cast<const ArrayType&>(array).raw_values();
@@ -56,7 +50,8 @@ int LeafCount(const DataType& type) {
 
 }  // namespace
 
-FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options, Level level) {
+FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options,
+                            Level level) {
   FactsPlan plan;
   const std::vector<std::string> keys = schema->TrimmedPrimaryKeys();
   plan.key_types = schema->TypesOf(keys);
@@ -71,7 +66,8 @@ FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const Tab
     plan.key_columns.push_back(options.thin_mode ? plan.first_value_column + schema->FieldIndex(keys[i])
                                                  : static_cast<int>(i));
   }
-  plan.value_modes = StatsModesFor(options, level, NamesOf(*schema), options.thin_mode ? keys : std::vector<std::string>{});
+  plan.value_modes = StatsModesFor(options, level, schema->ColumnNames(),
+                                   options.thin_mode ? keys : std::vector<std::string>{});
   plan.schema = std::move(schema);
   return plan;
 }
@@ -79,7 +75,7 @@ FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const Tab
 FactsPlan PlanRowFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options, Level level) {
   FactsPlan plan;
   plan.fields = schema->fields;
-  plan.value_modes = StatsModesFor(options, level, NamesOf(*schema));
+  plan.value_modes = StatsModesFor(options, level, schema->ColumnNames());
   plan.schema = std::move(schema);
   return plan;
 }
@@ -124,7 +120,8 @@ void FileFacts::AddSequencesAndKinds(const arrow::RecordBatch& batch) {
     return;
   }
   const auto& sequences = static_cast<const arrow::Int64Array&>(*batch.column(plan_->sequence_column));
-  const auto [least, most] = std::minmax_element(sequences.raw_values(), sequences.raw_values() + sequences.length());
+  const auto [least, most] =
+      std::minmax_element(sequences.raw_values(), sequences.raw_values() + sequences.length());
   min_sequence_ = std::min(min_sequence_, *least);
   max_sequence_ = std::max(max_sequence_, *most);
   const auto& kinds = static_cast<const arrow::Int8Array&>(*batch.column(plan_->kind_column));
@@ -162,7 +159,8 @@ Status FileFacts::Finish(const parquet::FileMetaData& footer, bool dense, DataFi
     const DataField& field = plan_->fields[index];
     // In thin files the key's statistics are those of its value column, a mode of its own included.
     const int value = index - plan_->first_value_column;
-    keys.push_back(ApplyStatsMode(all[index], value < 0 ? kKeyStatsMode : plan_->value_modes[value], field.type));
+    keys.push_back(
+        ApplyStatsMode(all[index], value < 0 ? kKeyStatsMode : plan_->value_modes[value], field.type));
     key_fields.push_back(field);
   }
   std::vector<ColumnStats> values;

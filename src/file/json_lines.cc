@@ -10,6 +10,7 @@
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
+#include "base/text.h"
 #include "format/civil_time.h"
 #include "format/number_text.h"
 
@@ -17,28 +18,6 @@ namespace headrace {
 namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
-
-// Length of the valid UTF-8 sequence at the start of `text`, 0 if it is none.
-size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto follows = [&](size_t i, unsigned low, unsigned high) {
-    return i < text.size() && byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1, 0x80, 0xBF) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
-    const unsigned high = first == 0xED ? 0x9F : 0xBF;
-    return follows(1, low, high) && follows(2, 0x80, 0xBF) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
-    return follows(1, low, high) && follows(2, 0x80, 0xBF) && follows(3, 0x80, 0xBF) ? 4 : 0;
-  }
-  return 0;
-}
 
 void AppendEscaped(unsigned char c, std::string* out) {
   switch (c) {
@@ -152,7 +131,8 @@ void AppendArray(const arrow::ListArray& array, int64_t row, const DataType& ele
   out->push_back(']');
 }
 
-void AppendMap(const arrow::MapArray& array, int64_t row, const DataType& key, const DataType& value, std::string* out) {
+void AppendMap(const arrow::MapArray& array, int64_t row, const DataType& key, const DataType& value,
+               std::string* out) {
   std::vector<std::pair<std::string, std::string>> pairs(static_cast<size_t>(array.value_length(row)));
   int64_t entry = array.value_offset(row);
   for (auto& [key_text, value_text] : pairs) {
@@ -160,7 +140,8 @@ void AppendMap(const arrow::MapArray& array, int64_t row, const DataType& key, c
     AppendCell(*array.items(), entry, value, &value_text);
     ++entry;
   }
-  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   out->push_back('[');
   for (size_t i = 0; i < pairs.size(); ++i) {
     out->append(i > 0 ? ",[" : "[").append(pairs[i].first).append(",").append(pairs[i].second).append("]");
@@ -171,7 +152,8 @@ void AppendMap(const arrow::MapArray& array, int64_t row, const DataType& key, c
 void AppendNested(const arrow::Array& array, int64_t row, const DataType& type, std::string* out) {
   if (type.root == TypeRoot::kRow) return AppendRow(As<arrow::StructArray>(array), row, type, out);
   if (type.root == TypeRoot::kArray) return AppendArray(As<arrow::ListArray>(array), row, *type.element, out);
-  if (type.root == TypeRoot::kMap) return AppendMap(As<arrow::MapArray>(array), row, *type.key, *type.value, out);
+  if (type.root == TypeRoot::kMap)
+    return AppendMap(As<arrow::MapArray>(array), row, *type.key, *type.value, out);
   DataType count;
   count.root = TypeRoot::kInt;
   AppendMap(As<arrow::MapArray>(array), row, *type.element, count, out);
@@ -183,7 +165,9 @@ void AppendCell(const arrow::Array& array, int64_t row, const DataType& type, st
     return;
   }
   switch (type.root) {
-    case TypeRoot::kBoolean: out->append(As<arrow::BooleanArray>(array).Value(row) ? "true" : "false"); return;
+    case TypeRoot::kBoolean:
+      out->append(As<arrow::BooleanArray>(array).Value(row) ? "true" : "false");
+      return;
     case TypeRoot::kTinyInt: return AppendInteger(int{As<arrow::Int8Array>(array).Value(row)}, out);
     case TypeRoot::kSmallInt: return AppendInteger(As<arrow::Int16Array>(array).Value(row), out);
     case TypeRoot::kInt: return AppendInteger(As<arrow::Int32Array>(array).Value(row), out);
@@ -204,7 +188,8 @@ void AppendCell(const arrow::Array& array, int64_t row, const DataType& type, st
       return;
     case TypeRoot::kTime: return AppendTime(As<arrow::Time32Array>(array).Value(row), out);
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz: return AppendTimestamp(As<arrow::TimestampArray>(array).Value(row), type, out);
+    case TypeRoot::kTimestampLtz:
+      return AppendTimestamp(As<arrow::TimestampArray>(array).Value(row), type, out);
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
@@ -227,7 +212,7 @@ void AppendJsonString(std::string_view text, std::string* out) {
       ++i;
       continue;
     }
-    const size_t length = SequenceLength(text.substr(i));
+    const size_t length = Utf8CharacterBytes(text.substr(i));
     if (length > 1) {
       i += length;
       continue;
@@ -252,20 +237,17 @@ JsonLines::JsonLines(std::vector<DataField> fields) : fields_(std::move(fields))
   }
 }
 
-JsonLines::~JsonLines() = default;
-JsonLines::JsonLines(JsonLines&&) noexcept = default;
-JsonLines& JsonLines::operator=(JsonLines&&) noexcept = default;
-
 Status JsonLines::Append(const arrow::RecordBatch& batch, std::string* out) const {
   if (batch.num_columns() != static_cast<int>(fields_.size())) {
-    return Invalid("writing JSON lines: the batch has ", batch.num_columns(), " columns, expected ", fields_.size());
+    return Invalid("writing JSON lines: the batch has ", batch.num_columns(), " columns, expected ",
+                   fields_.size());
   }
   for (size_t i = 0; i < fields_.size(); ++i) {
     const auto wanted = ToArrowType(fields_[i].type);
     const auto& found = batch.column(static_cast<int>(i))->type();
     if (!found->Equals(*wanted)) {
-      return Invalid("writing JSON lines, column ", fields_[i].name, ": found ", found->ToString(), ", expected ",
-                     wanted->ToString());
+      return Invalid("writing JSON lines, column ", fields_[i].name, ": found ", found->ToString(),
+                     ", expected ", wanted->ToString());
     }
   }
   const arrow::ArrayVector columns = batch.columns();

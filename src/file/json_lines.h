@@ -21,9 +21,6 @@ namespace headrace {
 class JsonLines {
  public:
   explicit JsonLines(std::vector<DataField> fields);
-  ~JsonLines();
-  JsonLines(JsonLines&&) noexcept;
-  JsonLines& operator=(JsonLines&&) noexcept;
 
   // Appends the rows of a batch with the columns of ToArrowSchema(fields); kInvalid names a column of another type.
   Status Append(const arrow::RecordBatch& batch, std::string* out) const;

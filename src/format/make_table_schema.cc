@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "format/option_values.h"
 #include "format/table_options.h"
 #include "format/table_schema.h"
@@ -9,21 +10,16 @@
 namespace headrace {
 namespace {
 
-constexpr std::array<std::string_view, 5> kReservedNames = {"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"};
+constexpr std::array<std::string_view, 5> kReservedNames = {"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL",
+                                                            "rowkind", "_ROW_ID"};
 
 bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // Keys may be declared as options; those then leave the options, as in Java.
-Status TakeKeysFromOptions(const std::string& option, const char* what, std::map<std::string, std::string>* options,
-                           std::vector<std::string>* keys) {
+Status TakeKeysFromOptions(const std::string& option, const char* what,
+                           std::map<std::string, std::string>* options, std::vector<std::string>* keys) {
   const auto found = options->find(option);
   if (found == options->end()) return Status::OK();
   if (!keys->empty()) return Invalid(what, " are given both directly and by the option '", option, "'");
@@ -41,9 +37,10 @@ Status CheckNames(const std::vector<DataField>& fields, std::string_view where, 
       if (fields[j].name == name) return Invalid(where, ": column '", name, "' is there twice");
     }
     if (!top) continue;
-    if (std::find(kReservedNames.begin(), kReservedNames.end(), name) != kReservedNames.end() || name.starts_with(kKeyPrefix)) {
-      return Invalid(where, ": the column name '", name, "' is reserved; names do not begin with ", kKeyPrefix,
-                     " and are not _SEQUENCE_NUMBER, _VALUE_KIND, _LEVEL, rowkind or _ROW_ID");
+    if (std::find(kReservedNames.begin(), kReservedNames.end(), name) != kReservedNames.end() ||
+        name.starts_with(kKeyPrefix)) {
+      return Invalid(where, ": the column name '", name, "' is reserved; names do not begin with ",
+                     kKeyPrefix, " and are not _SEQUENCE_NUMBER, _VALUE_KIND, _LEVEL, rowkind or _ROW_ID");
     }
   }
   return Status::OK();
@@ -55,7 +52,8 @@ Status CheckNested(const DataType& type, const std::string& where) {
   }
   if (type.root != TypeRoot::kRow) return Status::OK();
   HEADRACE_RETURN_NOT_OK(CheckNames(type.fields, where, /*top=*/false));
-  for (const DataField& field : type.fields) HEADRACE_RETURN_NOT_OK(CheckNested(field.type, where + "." + field.name));
+  for (const DataField& field : type.fields)
+    HEADRACE_RETURN_NOT_OK(CheckNested(field.type, where + "." + field.name));
   return Status::OK();
 }
 
@@ -63,7 +61,8 @@ Status CheckKeys(const TableSchema& schema, const std::vector<std::string>& keys
   for (size_t i = 0; i < keys.size(); ++i) {
     const int index = schema.FieldIndex(keys[i]);
     if (index < 0) return Invalid(what, ": column '", keys[i], "' does not exist");
-    if (std::count(keys.begin(), keys.end(), keys[i]) > 1) return Invalid(what, ": column '", keys[i], "' is named twice");
+    if (std::count(keys.begin(), keys.end(), keys[i]) > 1)
+      return Invalid(what, ": column '", keys[i], "' is named twice");
     const DataType& type = schema.fields[static_cast<size_t>(index)].type;
     if (type.is_nested()) return Invalid(what, ": column '", keys[i], "' has the nested type ", ToSql(type));
   }
@@ -73,13 +72,15 @@ Status CheckKeys(const TableSchema& schema, const std::vector<std::string>& keys
 Status CheckPrimaryKey(const TableSchema& schema) {
   if (!schema.has_primary_key()) return Status::OK();
   if (schema.TrimmedPrimaryKeys().empty()) {
-    return Invalid("the primary key (", Listed(schema.primary_keys), ") has no column besides the partition keys: each "
+    return Invalid("the primary key (", Joined(schema.primary_keys),
+                   ") has no column besides the partition keys: each "
                    "partition could hold one row");
   }
   for (const std::string& key : schema.partition_keys) {
     if (Contains(schema.primary_keys, key)) continue;
-    return Unsupported("the primary key (", Listed(schema.primary_keys), ") does not contain the partition key '", key,
-                       "': rows would move between partitions, which is not supported; add it to the primary key");
+    return Unsupported(
+        "the primary key (", Joined(schema.primary_keys), ") does not contain the partition key '", key,
+        "': rows would move between partitions, which is not supported; add it to the primary key");
   }
   return Status::OK();
 }
@@ -92,9 +93,11 @@ Status CheckBucketKey(const TableSchema& schema, const TableOptions& options) {
   if (keys.empty()) return Invalid("table option 'bucket-key' names no column");
   HEADRACE_RETURN_NOT_OK(CheckKeys(schema, keys, "table option 'bucket-key'"));
   for (const std::string& key : keys) {
-    if (Contains(schema.partition_keys, key)) return Invalid("table option 'bucket-key': '", key, "' is a partition key");
+    if (Contains(schema.partition_keys, key))
+      return Invalid("table option 'bucket-key': '", key, "' is a partition key");
     if (schema.has_primary_key() && !Contains(schema.primary_keys, key)) {
-      return Invalid("table option 'bucket-key': '", key, "' is not in the primary key (", Listed(schema.primary_keys), ")");
+      return Invalid("table option 'bucket-key': '", key, "' is not in the primary key (",
+                     Joined(schema.primary_keys), ")");
     }
   }
   return Status::OK();
@@ -107,7 +110,8 @@ Status CheckFieldOptions(const TableSchema& schema) {
     if (!key.starts_with(kPrefix) || key == "fields.default-aggregate-function") continue;
     const std::string_view rest = std::string_view(key).substr(kPrefix.size());
     for (const std::string& column : SplitList(rest.substr(0, rest.find('.')))) {
-      if (schema.FieldIndex(column) < 0) return Invalid("table option '", key, "': column '", column, "' does not exist");
+      if (schema.FieldIndex(column) < 0)
+        return Invalid("table option '", key, "': column '", column, "' does not exist");
     }
   }
   return Status::OK();
@@ -126,11 +130,13 @@ Status CheckRetention(const TableSchema& schema, const std::string& kind) {
   };
   HEADRACE_RETURN_NOT_OK(read(kind + ".num-retained.min", &least));
   HEADRACE_RETURN_NOT_OK(read(kind + ".num-retained.max", &most));
-  if (least > most) return Invalid("table option '", kind, ".num-retained.min' = ", least, " is above .max = ", most);
+  if (least > most)
+    return Invalid("table option '", kind, ".num-retained.min' = ", least, " is above .max = ", most);
   const auto time = schema.options.find(kind + ".time-retained");
   if (time == schema.options.end()) return Status::OK();
   auto millis = ParseDurationMs(time->second);
-  return millis.ok() ? Status::OK() : WithContext("table option '" + kind + ".time-retained'", millis.status());
+  return millis.ok() ? Status::OK()
+                     : WithContext("table option '" + kind + ".time-retained'", millis.status());
 }
 
 // Types whose folders nobody else would find again.
@@ -139,10 +145,12 @@ Status CheckPartitionTypes(const TableSchema& schema, const TableOptions& option
     const TypeRoot root = field.type.root;
     const bool bytes = root == TypeRoot::kBinary || root == TypeRoot::kVarBinary;
     if (bytes && options.partition_legacy_name) {
-      return Unsupported("partition column '", field.name, "' of type ", ToSql(field.type), " needs 'partition.legacy-name' = 'false'");
+      return Unsupported("partition column '", field.name, "' of type ", ToSql(field.type),
+                         " needs 'partition.legacy-name' = 'false'");
     }
     if (root == TypeRoot::kTimestampLtz && !options.partition_legacy_name) {
-      return Unsupported("partition column '", field.name, "' of type ", ToSql(field.type), " needs 'partition.legacy-name' = 'true'");
+      return Unsupported("partition column '", field.name, "' of type ", ToSql(field.type),
+                         " needs 'partition.legacy-name' = 'true'");
     }
   }
   return Status::OK();
@@ -152,10 +160,13 @@ Status CheckPartitionTypes(const TableSchema& schema, const TableOptions& option
 
 Result<TableSchema> MakeTableSchema(NewTable table, int64_t now_ms) {
   TableSchema schema;
-  HEADRACE_RETURN_NOT_OK(TakeKeysFromOptions("primary-key", "primary keys", &table.options, &table.primary_keys));
-  HEADRACE_RETURN_NOT_OK(TakeKeysFromOptions("partition", "partition keys", &table.options, &table.partition_keys));
+  HEADRACE_RETURN_NOT_OK(
+      TakeKeysFromOptions("primary-key", "primary keys", &table.options, &table.primary_keys));
+  HEADRACE_RETURN_NOT_OK(
+      TakeKeysFromOptions("partition", "partition keys", &table.options, &table.partition_keys));
   HEADRACE_RETURN_NOT_OK(CheckNames(table.fields, "the table", /*top=*/true));
-  for (const DataField& field : table.fields) HEADRACE_RETURN_NOT_OK(CheckNested(field.type, "column '" + field.name + "'"));
+  for (const DataField& field : table.fields)
+    HEADRACE_RETURN_NOT_OK(CheckNested(field.type, "column '" + field.name + "'"));
 
   schema.fields = std::move(table.fields);
   schema.primary_keys = std::move(table.primary_keys);

@@ -12,7 +12,8 @@ namespace {
 
 // Keys of `options` as the file has them; the parsed object is sorted.
 std::vector<std::string> OptionOrder(std::string_view json) {
-  const auto parsed = nlohmann::ordered_json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  const auto parsed =
+      nlohmann::ordered_json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
   std::vector<std::string> order;
   if (!parsed.is_object()) return order;
   const auto options = parsed.find("options");
@@ -72,14 +73,16 @@ Status CheckConsistent(const TableSchema& schema, std::string_view origin) {
   if (same_id != ids.end()) return Corruption(origin, ": field id ", *same_id, " is there twice");
   for (const auto* keys : {&schema.partition_keys, &schema.primary_keys}) {
     for (const std::string& key : *keys) {
-      if (schema.FieldIndex(key) < 0) return Corruption(origin, ": key column '", key, "' is not among the fields");
+      if (schema.FieldIndex(key) < 0)
+        return Corruption(origin, ": key column '", key, "' is not among the fields");
     }
   }
   if (schema.has_primary_key() && schema.TrimmedPrimaryKeys().empty()) {
     return Corruption(origin, ": the primary key has no column besides the partition keys");
   }
   for (const std::string& key : schema.BucketKeys()) {
-    if (schema.FieldIndex(key) < 0) return Corruption(origin, ": bucket key '", key, "' is not among the fields");
+    if (schema.FieldIndex(key) < 0)
+      return Corruption(origin, ": bucket key '", key, "' is not among the fields");
   }
   return Status::OK();
 }
@@ -103,8 +106,15 @@ std::vector<std::string> TableSchema::TrimmedPrimaryKeys() const {
 
 std::vector<std::string> TableSchema::BucketKeys() const {
   const auto option = options.find("bucket-key");
-  std::vector<std::string> keys = option == options.end() ? std::vector<std::string>() : SplitKeys(option->second);
+  std::vector<std::string> keys =
+      option == options.end() ? std::vector<std::string>() : SplitKeys(option->second);
   return keys.empty() ? TrimmedPrimaryKeys() : keys;
+}
+
+std::vector<std::string> TableSchema::ColumnNames() const {
+  std::vector<std::string> names;
+  for (const DataField& field : fields) names.push_back(field.name);
+  return names;
 }
 
 int TableSchema::FieldIndex(std::string_view name) const {
@@ -124,7 +134,8 @@ std::vector<DataField> TableSchema::FieldsOf(const std::vector<std::string>& nam
 std::vector<DataType> TableSchema::TypesOf(const std::vector<std::string>& names) const {
   std::vector<DataType> result;
   result.reserve(names.size());
-  for (const std::string& name : names) result.push_back(fields.at(static_cast<size_t>(FieldIndex(name))).type);
+  for (const std::string& name : names)
+    result.push_back(fields.at(static_cast<size_t>(FieldIndex(name))).type);
   return result;
 }
 

@@ -25,7 +25,8 @@ struct TableSchema {
   std::vector<std::string> partition_keys;
   std::vector<std::string> primary_keys;  // as declared, in declared order
   std::map<std::string, std::string> options;
-  std::vector<std::string> option_order;  // keys as the file had them, to write it back alike; others follow sorted
+  std::vector<std::string>
+      option_order;  // keys as the file had them, to write it back alike; others follow sorted
   std::optional<std::string> comment;
   int64_t time_millis = 0;
 
@@ -36,6 +37,7 @@ struct TableSchema {
   std::vector<std::string> TrimmedPrimaryKeys() const;
   // `bucket-key`, else the trimmed primary key; empty for an unaware-bucket append table.
   std::vector<std::string> BucketKeys() const;
+  std::vector<std::string> ColumnNames() const;
   // Index of a column, or -1.
   int FieldIndex(std::string_view name) const;
   // Fields by name, in the order given. Precondition: all exist.
