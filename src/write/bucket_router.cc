@@ -1,11 +1,10 @@
 #include "write/bucket_router.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
 #include <unordered_map>
-
-#include <algorithm>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -13,6 +12,8 @@
 #include <arrow/compute/exec.h>
 #include <arrow/datum.h>
 #include <arrow/record_batch.h>
+
+#include "format/bucket_number.h"
 
 namespace headrace {
 namespace {
@@ -66,24 +67,19 @@ class RowHash {
   uint32_t bytes_ = 0;
 };
 
-BucketId DefaultBucket(int32_t hash, int32_t total) {
-  const int64_t remainder = static_cast<int64_t>(hash) % total;  // Java's %: the sign follows the hash
-  return BucketId(static_cast<int32_t>(remainder < 0 ? -remainder : remainder));
-}
-
 template <typename Array, typename AsSlot>
 std::vector<BucketId> HashOneFixed(const arrow::Array& column, int32_t total, AsSlot as_slot) {
   const auto& values = static_cast<const Array&>(column);
   const RowHash start = RowHash::OfOneColumn(false);
   RowHash null_hash = RowHash::OfOneColumn(true);
   null_hash.Slot(0);
-  const BucketId null_bucket = DefaultBucket(null_hash.Finish(), total);
+  const BucketId null_bucket = BucketOfHash(null_hash.Finish(), total);
   std::vector<BucketId> buckets(static_cast<size_t>(values.length()), null_bucket);
   for (int64_t row = 0; row < values.length(); ++row) {
     if (values.IsNull(row)) continue;
     RowHash hash = start;
     hash.Slot(as_slot(values.Value(row)));
-    buckets[static_cast<size_t>(row)] = DefaultBucket(hash.Finish(), total);
+    buckets[static_cast<size_t>(row)] = BucketOfHash(hash.Finish(), total);
   }
   return buckets;
 }
@@ -110,7 +106,7 @@ std::vector<BucketId> HashOneText(const arrow::Array& column, int32_t total) {
       hash.Slot(0);
     else
       AddText(values.GetView(row), &hash);
-    buckets[static_cast<size_t>(row)] = DefaultBucket(hash.Finish(), total);
+    buckets[static_cast<size_t>(row)] = BucketOfHash(hash.Finish(), total);
   }
   return buckets;
 }
@@ -122,7 +118,7 @@ Result<std::vector<BucketId>> HashRows(std::vector<DataType> types,
   std::vector<BucketId> buckets(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row) {
     HEADRACE_ASSIGN_OR_RETURN(const std::string_view bytes, encoder->EncodeRow(row));
-    buckets[static_cast<size_t>(row)] = DefaultBucket(HashBinaryRow(bytes), total);
+    buckets[static_cast<size_t>(row)] = BucketOfHash(HashBinaryRow(bytes), total);
   }
   return buckets;
 }
@@ -156,9 +152,7 @@ std::vector<BucketId> ModOf(const arrow::Array& column, int32_t total) {
   std::vector<BucketId> buckets(static_cast<size_t>(values.length()));
   for (int64_t row = 0; row < values.length(); ++row) {
     const int64_t value = values.IsNull(row) ? 0 : static_cast<int64_t>(values.Value(row));
-    const int64_t remainder = value % total;
-    buckets[static_cast<size_t>(row)] =
-        BucketId(static_cast<int32_t>(remainder < 0 ? remainder + total : remainder));
+    buckets[static_cast<size_t>(row)] = BucketOfNumber(value, total);
   }
   return buckets;
 }
