@@ -181,7 +181,7 @@ Result<LineSource::Filled> LineSource::Fill() {
   }
   if (static_cast<int64_t>(end_) > options_.max_line_bytes) {
     return Invalid("reading ", path_ == "-" ? "standard input" : path_, ": line ", lines_ + 1, " is longer than ", options_.max_line_bytes,
-                   " bytes, the most that a line may have; is it a file of lines? Else raise the bound");
+                   " bytes, the most that a line may have; is it a file of lines?");
   }
   if (buffer_.size() - end_ < kChunk / 2) buffer_.resize(std::max(kChunk, buffer_.size() * 2));
   HEADRACE_ASSIGN_OR_RETURN(const int64_t got, bytes_source_->Read(buffer_.data() + end_, buffer_.size() - end_));

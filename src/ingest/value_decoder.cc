@@ -121,7 +121,7 @@ bool AppendPlainDecimal(std::string_view text, const Target& to) {
   const bool number = LooksLikeNumber(text);
   const bool base64 = !text.empty() && DecodeBase64(text, false, &bytes);
   if (number && base64) {
-    return to.Wrong(text, "it could be a number as text or base64 of one; say which by the decimal mode 'string' or 'precise'");
+    return to.Wrong(text, "it could be a number as text or base64 of one: say which by --decimals string or precise");
   }
   return base64 ? AppendDecimalBytes(text, to.type().scale, to) : AppendDecimalText(text, to);
 }
@@ -205,7 +205,7 @@ bool DecodePlainBytes(std::string_view text, BinaryMode mode, std::string* bytes
   const bool base64 = DecodeBase64(text, false, bytes);
   const bool hex = IsLowerHex(text);
   if (base64 && hex && !text.empty()) {
-    *reason = "it could be base64 or hexadecimal digits; say which by the binary mode 'base64' or 'hex'";
+    *reason = "it could be base64 or hexadecimal digits: say which by --binary base64 or hex";
     return false;
   }
   *reason = "neither base64 nor hexadecimal digits";
@@ -274,7 +274,7 @@ bool AppendDays(int64_t days, std::string_view text, const Target& to) {
 bool AppendClockCount(int64_t count, int digits, std::string_view text, const Target& to) {
   int64_t millis = 0;
   if (!Rescale(count, digits, to, &millis)) return to.Refuse("is " + std::string(text) + ", which " + *to.why);
-  if (millis < 0 || millis >= kSecondsPerDay * 1000) return to.Wrong(text, "not a time between 00:00:00 and 23:59:59.999");
+  if (millis < 0 || millis >= kSecondsPerDay * 1000) return to.Wrong(text, "not a time between 00:00:00 and 23:59:59.999; a STRING column would hold it");
   to.column->AppendFixed(static_cast<int32_t>(millis));
   return true;
 }
@@ -302,6 +302,7 @@ bool AppendClockText(std::string_view text, const Target& to) {
 bool AppendInstantText(std::string_view text, const Target& to) {
   const bool zoned = to.type().root == TypeRoot::kTimestampLtz;
   const std::optional<ParsedTime> time = ParseDateTime(text);
+  if (text == "infinity" || text == "-infinity") return to.Wrong(text, "no instant; a STRING column would hold it");
   if (!time) return to.Wrong(text, "not an instant as YYYY-MM-DDTHH:MM:SS.ffffff");
   if (zoned && !time->offset_seconds) return to.Wrong(text, "its time zone is missing");
   if (!zoned && time->offset_seconds.value_or(0) != 0) return to.Wrong(text, "it has a time zone, the column has none");
