@@ -53,29 +53,34 @@ class AloneRows final : public SectionRows {
     const MergeRequest& request = context.request;
     rows->policy_ = request.policy;
     rows->pool_ = context.files.pool;
-    ReadColumns columns{
-        .keys = false, .sequence = request.sequence_and_kind, .kind = true, .values = request.values};
-    std::vector<DataFileMeta> metas;
-    for (const TreeFilePtr& file : run) metas.push_back(file->meta);
-    rows->kind_ = request.sequence_and_kind ? 1 : 0;
     rows->hand_out_kind_ = request.sequence_and_kind;
-    HEADRACE_ASSIGN_OR_RETURN(rows->stream_, OpenConcatenation(context.files, std::move(metas),
-                                                               std::move(columns), request.batch_rows));
+    std::vector<DataFileMeta> metas;
+    for (const TreeFilePtr& file : run) {
+      rows->may_hold_deletes_ |= file->may_hold_deletes();
+      metas.push_back(file->meta);
+    }
+    const ReadColumns columns{.keys = false,
+                              .sequence = request.sequence_and_kind,
+                              .kind = request.sequence_and_kind || rows->may_hold_deletes_,
+                              .values = request.values};
+    HEADRACE_ASSIGN_OR_RETURN(
+        rows->stream_, OpenConcatenation(context.files, std::move(metas), columns, request.batch_rows));
     return rows;
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    const int kind = hand_out_kind_ ? 1 : 0;
     while (true) {
       HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> batch, stream_->Next());
-      if (batch == nullptr) return nullptr;
-      const int8_t* kinds = static_cast<const arrow::Int8Array&>(*batch->column(kind_)).raw_values();
+      if (batch == nullptr || !may_hold_deletes_) return batch;
+      const int8_t* kinds = static_cast<const arrow::Int8Array&>(*batch->column(kind)).raw_values();
       picked_.clear();
       for (uint32_t row = 0; row < batch->num_rows(); ++row) {
         if (TakesPart(kinds[row], policy_) && Survives(kinds[row], policy_)) picked_.push_back({0, row});
       }
       if (picked_.empty()) continue;
       if (!hand_out_kind_) {
-        HEADRACE_ASSIGN_OR_RETURN(batch, batch->RemoveColumn(kind_));
+        HEADRACE_ASSIGN_OR_RETURN(batch, batch->RemoveColumn(kind));
       }
       return GatherRows({std::move(batch)}, picked_, pool_);
     }
@@ -84,8 +89,8 @@ class AloneRows final : public SectionRows {
  private:
   MergePolicy policy_;
   arrow::MemoryPool* pool_ = nullptr;
-  int kind_ = 0;
   bool hand_out_kind_ = false;
+  bool may_hold_deletes_ = false;
   std::unique_ptr<RowStream> stream_;
   std::vector<RowRef> picked_;
 };

@@ -27,15 +27,14 @@ namespace headrace {
 enum class MergePlan { kWholeRows, kWinnersFirst };
 
 struct MergeRequest {
-  std::vector<Section> sections;  // ascending by key
-  std::vector<std::string>
-      values;  // the columns wanted; what the merge needs besides is read and taken off again
-  bool sequence_and_kind = false;  // put _SEQUENCE_NUMBER and _VALUE_KIND before the values
-  bool key_ordered = false;        // rows must ascend by key
+  std::vector<Section> sections;    // ascending by key
+  std::vector<std::string> values;  // the columns wanted; others that the merge reads are taken off again
+  bool sequence_and_kind = false;   // put _SEQUENCE_NUMBER and _VALUE_KIND before the values
+  bool key_ordered = false;         // rows must ascend by key
   MergePolicy policy;
   int64_t batch_rows = 32768;
-  int64_t memory_bytes =
-      64LL << 20;  // about what winners first may hold for its marks, and whole rows for its batches
+  // About what winners first may hold for its marks, and whole rows for its batches.
+  int64_t memory_bytes = 32LL << 20;
 };
 
 class RowStream {
