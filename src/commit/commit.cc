@@ -60,7 +60,7 @@ class PartCommitter {
         prepared_(prepared),
         hooks_(hooks),
         changes_(changes),
-        kind_(kind),
+        part_(kind == CommitKind::kCompact ? CompactPart(table, *changes) : AppendPart(table, *changes)),
         random_(static_cast<uint64_t>(table.clock->NowMs()) ^ std::hash<std::string>{}(prepared.user)),
         started_ms_(table.clock->NowMs()),
         checked_to_(prepared.base_snapshot.value_or(SnapshotId(0))) {}
@@ -82,7 +82,7 @@ class PartCommitter {
       HEADRACE_RETURN_NOT_OK(AdaptTo(latest));
 
       HEADRACE_ASSIGN_OR_RETURN(const SnapshotFacts facts, FactsOn(latest));
-      HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, Part(), facts, latest));
+      HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, part_, facts, latest));
       if (result.outcome == Outcome::kPublished) return Acknowledged(std::move(result.snapshot));
       if (result.outcome == Outcome::kUnknown) {
         unknown_ = result.cause;
@@ -94,17 +94,12 @@ class PartCommitter {
     }
   }
 
-  CommitPart Part() const {
-    return kind_ == CommitKind::kCompact ? CompactPart(table_, *changes_) : AppendPart(table_, *changes_);
-  }
-
   // Our own snapshot, made by an attempt whose outcome we did not learn, or by an earlier call for the same commit.
   Result<std::optional<Snapshot>> FindOwn(const std::optional<Snapshot>& latest) {
-    const CommitKind kind = Part().kind;
     std::optional<Snapshot> snapshot = latest;
     while (snapshot.has_value() && snapshot->id > checked_to_) {
       if (snapshot->commit_user == prepared_.user && snapshot->commit_identifier == prepared_.identifier &&
-          snapshot->commit_kind == kind)
+          snapshot->commit_kind == part_.kind)
         return snapshot;
       if (snapshot->id.value == 1) break;
       HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table_, SnapshotId(snapshot->id.value - 1)));
@@ -136,14 +131,12 @@ class PartCommitter {
 
   // New level-0 files must be later than everything committed before them, and meant for as many buckets as their partition has.
   Status AdaptTo(const std::optional<Snapshot>& latest) {
-    if (kind_ == CommitKind::kCompact || changes_->empty()) return Status::OK();
-    const CommitPart part = Part();
-    if (part.kind != CommitKind::kAppend || part.delta.empty()) return Status::OK();
-    HEADRACE_ASSIGN_OR_RETURN(auto others, FilesSinceBase(latest, part.Partitions()));
-    HEADRACE_RETURN_NOT_OK(CheckNotThere(others, part.delta));
-    HEADRACE_RETURN_NOT_OK(CheckSameTotal(others, part.delta));
+    if (part_.kind != CommitKind::kAppend || part_.delta.empty()) return Status::OK();
+    HEADRACE_ASSIGN_OR_RETURN(auto others, FilesSinceBase(latest, part_.Partitions()));
+    HEADRACE_RETURN_NOT_OK(CheckNotThere(others, part_.delta));
+    HEADRACE_RETURN_NOT_OK(CheckSameTotal(others, part_.delta));
     if (!table_.schema->has_primary_key()) return Status::OK();
-    const std::vector<ManifestEntry> shared = SharedSequences(others, part.delta);
+    const std::vector<ManifestEntry> shared = SharedSequences(others, part_.delta);
     if (shared.empty()) return Status::OK();
     if (!hooks_.resequence)
       return CommitConflict("committing to table ", table_.name, ": file ", shared.front().file.name, " (",
@@ -151,8 +144,9 @@ class PartCommitter {
                             ", sequence numbers up to ", shared.front().file.max_sequence,
                             ") of another writer shares sequence numbers with this commit");
     HEADRACE_ASSIGN_OR_RETURN(const auto live,
-                              LiveFiles(table_, *latest, {.partitions = part.Partitions(), .bucket = {}}));
+                              LiveFiles(table_, *latest, {.partitions = part_.Partitions(), .bucket = {}}));
     HEADRACE_ASSIGN_OR_RETURN(*changes_, hooks_.resequence(std::move(*changes_), live));
+    part_ = AppendPart(table_, *changes_);
     return Status::OK();
   }
 
@@ -244,7 +238,7 @@ class PartCommitter {
   const PreparedCommit& prepared_;
   const CommitHooks& hooks_;
   std::vector<BucketChange>* const changes_;
-  const CommitKind kind_;
+  CommitPart part_;  // of the changes as they are
   Random random_;
   const int64_t started_ms_;
   SnapshotId checked_to_;  // later snapshots may still be our own

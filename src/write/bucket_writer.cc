@@ -16,7 +16,6 @@ BucketWriter::~BucketWriter() {
 Status BucketWriter::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
                             const std::shared_ptr<arrow::Array>& kinds) {
   dirty_ = true;
-  written_since_full_ = true;
   return tree_->Append(rows, kinds);
 }
 
@@ -59,7 +58,6 @@ Result<FileIncrement> BucketWriter::Salvage() {
 Status BucketWriter::StartCompaction(bool full) {
   if (compaction_under_way() || stale_) return Status::OK();
   const std::optional<CompactionPlan> plan = tree_->PickCompaction(full);
-  if (full) written_since_full_ = false;
   if (!plan.has_value()) return Status::OK();
   dirty_ = true;
   if (compactors_ == nullptr) return TakeOver(tree_->RunCompaction(*plan));
@@ -77,12 +75,11 @@ Status BucketWriter::FinishCompaction(bool wait) {
 Status BucketWriter::TakeOver(const Result<CompactionResult>& result) {
   if (result.ok()) return tree_->ApplyCompaction(*result);
   HEADRACE_RETURN_NOT_OK(tree_->DropCompaction());
-  // Another writer compacted the same files and they have been removed since: its work is as good as ours.
-  if (IsKind(result.status(), ErrorKind::kNotFound)) {
-    stale_ = true;
-    return Status::OK();
-  }
-  return result.status();
+  if (!IsKind(result.status(), ErrorKind::kNotFound)) return result.status();
+  // Most likely another writer compacted the same files, and they have been removed since: its work is as good as ours.
+  stale_ = true;
+  lost_ = result.status();
+  return Status::OK();
 }
 
 Status BucketWriter::DropRunning() {

@@ -50,8 +50,8 @@ class BucketWriter {
   // The tree does not know of files that others have added: it starts no more compactions.
   bool stale() const { return stale_; }
   void set_stale() { stale_ = true; }
-  // Rows came since the last compaction of everything.
-  bool written_since_full() const { return written_since_full_; }
+  // A compaction found a file missing. Usual when another writer's compaction was followed by expiry; else the table is damaged.
+  const Status& lost() const { return lost_; }
 
  private:
   Status StartCompaction(bool full);
@@ -67,7 +67,7 @@ class BucketWriter {
   std::future<Result<CompactionResult>> running_;
   bool dirty_ = false;
   bool stale_ = false;
-  bool written_since_full_ = false;
+  Status lost_;
 };
 
 }  // namespace headrace

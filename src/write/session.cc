@@ -55,6 +55,7 @@ class TableSession final : public WriteSession {
     for (const Slice& slice : slices) keys.emplace_back(slice.partition, slice.bucket);
     HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
     for (const Slice& slice : slices) HEADRACE_RETURN_NOT_OK(AppendSlice(slice));
+    if (table_.options.full_compaction_delta_commits.has_value()) written_.insert(keys.begin(), keys.end());
     return Status::OK();
   }
 
@@ -70,8 +71,7 @@ class TableSession final : public WriteSession {
 
   Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) override {
     const bool full = IsFullCompactionDue(table_.options, identifier);
-    for (const auto& [key, writer] : writers_)
-      if (full && writer->written_since_full()) HEADRACE_RETURN_NOT_OK(writer->Compact(true));
+    if (full) HEADRACE_RETURN_NOT_OK(CompactWritten());
 
     PreparedCommit prepared;
     prepared.user = options_.commit_user;
@@ -80,6 +80,7 @@ class TableSession final : public WriteSession {
     for (const auto& [key, writer] : writers_) {
       HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait_for_compaction || full));
       if (!change.empty()) salvaged_[key].Add(change, writer->base());
+      if (!writer->lost().ok()) HEADRACE_RETURN_NOT_OK(ExplainLoss(key, *writer));
     }
     for (auto& [key, salvaged] : salvaged_) {
       base = std::min(base, salvaged.base);
@@ -153,6 +154,23 @@ class TableSession final : public WriteSession {
                                                      options_.compactors);
     }
     return Status::OK();
+  }
+
+  // Everything written since the last time becomes one run a bucket, also in buckets that have been closed since.
+  Status CompactWritten() {
+    HEADRACE_RETURN_NOT_OK(OpenBuckets({written_.begin(), written_.end()}));
+    for (const BucketKey& key : written_) HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(true));
+    written_.clear();
+    return Status::OK();
+  }
+
+  // A compaction missed a file. Without a newer snapshot nobody can have removed it rightly.
+  Status ExplainLoss(const BucketKey& key, const BucketWriter& writer) const {
+    HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table_));
+    if (latest.has_value() && *latest > writer.base()) return Status::OK();
+    return Corruption("compacting ", table_.Describe(key.first, key.second), " of table ", table_.name,
+                      ": snapshot ", writer.base(),
+                      " is the newest, a file it names is not there: ", writer.lost().message());
   }
 
   // A slice too large for the budget comes in pieces.
@@ -254,6 +272,8 @@ class TableSession final : public WriteSession {
   SessionCommitter committer_;
   std::map<BucketKey, std::unique_ptr<BucketWriter>> writers_;
   std::map<BucketKey, Salvaged> salvaged_;
+  std::set<BucketKey>
+      written_;  // since the last full compaction; kept only where one comes every so many commits
 };
 
 }  // namespace

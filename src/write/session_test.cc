@@ -165,6 +165,37 @@ TEST_F(Sessions, FullCompactionsComeEveryNthCommit) {
   }
 }
 
+TEST_F(Sessions, FullCompactionsReachBucketsThatHaveBeenIdleSince) {
+  const Table table =
+      MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "4"}, {"full-compaction.delta-commits", "4"}}).table;
+  const auto session = Open(table);
+  std::vector<Row> all;
+  for (int32_t i = 0; i < 40; ++i) all.push_back({i, i});
+  ASSERT_TRUE(WriteRows(session.get(), table, all).ok());
+  Must(CommitRows(session.get(), 1));
+  for (int32_t i = 2; i <= 4; ++i) {
+    ASSERT_TRUE(WriteRows(session.get(), table, {{7, i}}).ok());
+    Must(CommitRows(session.get(), i));
+  }
+  EXPECT_EQ(LevelsOf(table), "L5 L5 L5 L5");
+}
+
+TEST_F(Sessions, AMissingFileOfTheNewestSnapshotIsCorruption) {
+  const auto made = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "1"}});
+  const Table& table = made.table;
+  const auto session = Open(table);
+  for (int32_t i = 1; i <= 2; ++i) {
+    ASSERT_TRUE(WriteRows(session.get(), table, {{i, i}}).ok());
+    Must(CommitRows(session.get(), i));
+  }
+  const auto live = Must(LiveFiles(table, *Must(ReadLatestSnapshot(table))));
+  ASSERT_TRUE(made.store->Delete(Must(table.PathOf(live[0]))).ok());
+  ASSERT_TRUE(session->Compact(true).ok());
+  const Status damaged = session->PrepareCommit(3, true).status();
+  EXPECT_TRUE(IsKind(damaged, ErrorKind::kCorruption)) << damaged;
+  EXPECT_THAT(damaged.message(), HasSubstr(live[0].file.name));
+}
+
 TEST_F(Sessions, PartitionsHaveBucketsOfTheirOwn) {
   const Table table = MakeTestTable("id INT, v INT", {"id", "v"}, {{"bucket", "2"}}, {"v"}).table;
   const auto session = Open(table);
