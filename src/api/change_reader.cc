@@ -160,8 +160,7 @@ Status CheckEnd(const Table& table, const ChangesOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options) {
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema,
-                            PublicSchema(*table.schema, options.columns));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table, options.columns));
   arrow::FieldVector fields = {arrow::field(kRowKindColumn, arrow::utf8(), false),
                                arrow::field(kSnapshotColumn, arrow::int64(), false)};
   for (const std::shared_ptr<arrow::Field>& field : schema->fields()) fields.push_back(field);

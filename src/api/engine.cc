@@ -1,7 +1,6 @@
 // The engine: one store, clock, budget and task group over a warehouse folder; names and folders to tables.
 #include "headrace/engine.h"
 
-#include <filesystem>
 #include <utility>
 
 #include "api/engine_state.h"
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "catalog/catalog.h"
 #include "io/local_store.h"
+#include "io/store_path.h"
 
 namespace headrace {
 namespace {
@@ -23,26 +23,20 @@ void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
   auto& options = table->options;
   if (!table->primary_keys.empty() && options.count("bucket") == 0) {
     options["bucket"] = kDefaultBuckets;
-    notes->push_back("bucket=4, since none was given; it can be set by an option");
+    notes->push_back("bucket=" + std::string(kDefaultBuckets) +
+                     ", since none was given; it can be set by an option");
   }
   const auto producer = options.find("changelog-producer");
   const bool has_changelog = producer != options.end() && producer->second != "none";
   if (has_changelog && options.count("changelog.time-retained") == 0) {
     options["changelog.time-retained"] = kDefaultChangelogRetention;
-    notes->push_back(
-        "changelog.time-retained=7 d, so that changes outlive snapshots in engines that expire them "
-        "(Paimon's default is 1 h)");
+    notes->push_back("changelog.time-retained=" + std::string(kDefaultChangelogRetention) +
+                     ", so that changes outlive snapshots in engines that expire them "
+                     "(Paimon's default is 1 h)");
   }
 }
 
 bool IsFolder(const std::string& name) { return name.find('/') != std::string::npos; }
-
-std::string AbsolutePath(const std::string& path) {
-  std::error_code ignored;
-  std::string absolute = std::filesystem::absolute(path, ignored).lexically_normal().string();
-  while (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
-  return absolute;
-}
 
 // A table's folder as the catalog's names for it: …/<database>.db/<table>.
 struct FolderParts {
@@ -51,24 +45,24 @@ struct FolderParts {
 };
 
 Result<FolderParts> PartsOfFolder(const std::string& folder) {
-  const std::filesystem::path path(AbsolutePath(folder));
-  const std::string database = path.parent_path().filename().string();
+  HEADRACE_ASSIGN_OR_RETURN(const std::string path, AbsoluteLocalPath(folder));
+  const std::string database_path = ParentOf(path);
+  std::string database(NameIn(database_path));
   if (!database.ends_with(".db")) {
     return Invalid("table folder ", folder,
                    " does not lie in a database folder <name>.db, as Paimon's catalogs have it");
   }
-  HEADRACE_ASSIGN_OR_RETURN(
-      TableIdentifier name,
-      ParseTableIdentifier(database.substr(0, database.size() - 3) + "." + path.filename().string()));
-  return FolderParts{path.parent_path().parent_path().string(), std::move(name)};
+  database.resize(database.size() - 3);
+  HEADRACE_ASSIGN_OR_RETURN(TableIdentifier name,
+                            ParseTableIdentifier(database + "." + std::string(NameIn(path))));
+  return FolderParts{ParentOf(database_path), std::move(name)};
 }
 
 class LocalEngine final : public EngineInternals {
  public:
-  LocalEngine(const EngineOptions& options, std::shared_ptr<SharedState> state)
-      : state_(std::move(state)),
-        warehouse_(AbsolutePath(options.warehouse)),
-        catalog_(CatalogAt(warehouse_)) {}
+  // `warehouse` is absolute.
+  LocalEngine(std::string warehouse, std::shared_ptr<SharedState> state)
+      : state_(std::move(state)), warehouse_(std::move(warehouse)), catalog_(CatalogAt(warehouse_)) {}
 
   Result<std::vector<std::string>> ListDatabases() override { return catalog_.ListDatabases(); }
   Result<std::vector<std::string>> ListTables(const std::string& database) override {
@@ -133,7 +127,10 @@ class LocalEngine final : public EngineInternals {
   };
 
   Result<Place> PlaceOf(const std::string& name) const {
-    if (IsFolder(name)) return Place{AbsolutePath(name), name};
+    if (IsFolder(name)) {
+      HEADRACE_ASSIGN_OR_RETURN(std::string path, AbsoluteLocalPath(name));
+      return Place{std::move(path), name};
+    }
     HEADRACE_ASSIGN_OR_RETURN(TableIdentifier identifier, ParseTableIdentifier(name));
     return Place{catalog_.TablePath(identifier), identifier.ToString()};
   }
@@ -166,10 +163,11 @@ Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   if (options.threads < 0)
     return Invalid("opening the engine: ", options.threads, " threads; 0 or more are allowed");
   if (options.warehouse.empty()) return Invalid("opening the engine: the warehouse folder has no name");
+  HEADRACE_ASSIGN_OR_RETURN(std::string warehouse, AbsoluteLocalPath(options.warehouse));
   auto state = std::make_shared<SharedState>(options.memory_bytes, options.threads);
   state->store = std::make_shared<LocalStore>(LocalStoreOptions{.sync = options.durable});
   state->clock = std::make_shared<SystemClock>();
-  return std::make_unique<LocalEngine>(options, std::move(state));
+  return std::make_unique<LocalEngine>(std::move(warehouse), std::move(state));
 }
 
 std::string_view Version() { return BuildVersion(); }

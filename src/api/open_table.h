@@ -21,7 +21,7 @@ Result<std::unique_ptr<TableHandle>> OpenTableHandle(std::shared_ptr<SharedState
 
 // The table's columns as Arrow fields that carry their Paimon type; all columns when `columns` is empty. kNotFound names a column that the
 // table does not have and those that it has.
-Result<std::shared_ptr<arrow::Schema>> PublicSchema(const TableSchema& schema,
+Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,
                                                     const std::vector<std::string>& columns);
 
 // The snapshot asked for, else the latest; nothing when the table has none yet.

@@ -1,6 +1,4 @@
 // The forms rows are written in: JSON lines, CSV, Parquet and Arrow IPC; a drawn table is a file of its own.
-#include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -16,7 +14,9 @@
 #include "api/drawn_table.h"
 #include "base/error.h"
 #include "file/json_lines.h"
+#include "format/option_values.h"
 #include "headrace/rows.h"
+#include "io/store_path.h"
 
 namespace headrace {
 namespace {
@@ -95,10 +95,11 @@ class CsvSink final : public RowSink {
   std::string text_;
 };
 
-class ParquetSink final : public RowSink {
+// Parquet and Arrow IPC: the libraries' writers take whole batches.
+template <typename Writer>
+class WriterSink final : public RowSink {
  public:
-  ParquetSink(std::unique_ptr<parquet::arrow::FileWriter> writer,
-              std::shared_ptr<arrow::io::OutputStream> output)
+  WriterSink(std::shared_ptr<Writer> writer, std::shared_ptr<arrow::io::OutputStream> output)
       : writer_(std::move(writer)), output_(std::move(output)) {}
 
   Status Write(const arrow::RecordBatch& batch) override { return writer_->WriteRecordBatch(batch); }
@@ -108,26 +109,11 @@ class ParquetSink final : public RowSink {
   }
 
  private:
-  std::unique_ptr<parquet::arrow::FileWriter> writer_;
+  std::shared_ptr<Writer> writer_;
   std::shared_ptr<arrow::io::OutputStream> output_;
 };
-
-class ArrowSink final : public RowSink {
- public:
-  ArrowSink(std::shared_ptr<arrow::ipc::RecordBatchWriter> writer,
-            std::shared_ptr<arrow::io::OutputStream> output)
-      : writer_(std::move(writer)), output_(std::move(output)) {}
-
-  Status Write(const arrow::RecordBatch& batch) override { return writer_->WriteRecordBatch(batch); }
-  Status Close() override {
-    HEADRACE_RETURN_NOT_OK(writer_->Close());
-    return output_->Close();
-  }
-
- private:
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
-  std::shared_ptr<arrow::io::OutputStream> output_;
-};
+using ParquetSink = WriterSink<parquet::arrow::FileWriter>;
+using ArrowSink = WriterSink<arrow::ipc::RecordBatchWriter>;
 
 Result<std::unique_ptr<RowSink>> OpenParquetSink(const std::shared_ptr<arrow::Schema>& schema,
                                                  std::shared_ptr<arrow::io::OutputStream> output) {
@@ -152,13 +138,9 @@ Result<RowFormat> ParseRowFormat(std::string_view name) {
 }
 
 Result<RowFormat> RowFormatOfFile(std::string_view path) {
-  const size_t dot = path.rfind('.');
-  const size_t slash = path.rfind('/');
-  std::string extension;
-  if (dot != std::string_view::npos && (slash == std::string_view::npos || dot > slash))
-    extension = path.substr(dot + 1);
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string_view name = NameIn(path);
+  const size_t dot = name.rfind('.');
+  const std::string extension = dot == name.npos ? "" : LowerAscii(name.substr(dot + 1));
   if (extension == "jsonl" || extension == "json" || extension == "ndjson") return RowFormat::kJsonLines;
   if (extension == "csv") return RowFormat::kCsv;
   if (extension == "parquet") return RowFormat::kParquet;

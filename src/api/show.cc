@@ -1,15 +1,16 @@
 // The small tables behind `show`: schemas, snapshots, options, files, manifests, jobs.
 #include <algorithm>
-#include <map>
+#include <tuple>
 
 #include <arrow/record_batch.h>
-#include <nlohmann/json.hpp>
 
 #include "api/open_table.h"
 #include "api/sheet.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
-#include "format/partition_path.h"
+#include "format/column_stats.h"
 #include "format/table_options.h"
 #include "format/value.h"
 #include "ingest/jobs.h"
@@ -28,12 +29,6 @@ std::string TimeText(int64_t millis) {
   return ToText(Timestamp{millis, 0}, MillisecondsOf(TypeRoot::kTimestampLtz));
 }
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 std::string_view SupportText(OptionSupport support) {
   switch (support) {
     case OptionSupport::kSupported: return "supported";
@@ -44,64 +39,26 @@ std::string_view SupportText(OptionSupport support) {
   return "";
 }
 
-// The row of an option; a pattern row such as fields.<f>.stats-mode matches any column name.
-const OptionRow* RowOf(std::string_view key) {
-  for (const OptionRow& row : OptionTable()) {
-    const size_t hole = row.key.find('<');
-    if (hole == std::string_view::npos) {
-      if (row.key == key) return &row;
-      continue;
+// {"column":[min,max,nulls],…}: what the statistics of a file say, as text; empty when they say nothing.
+Result<SheetCell> StatsCell(const SimpleStats& stats, const std::optional<std::vector<std::string>>& listed,
+                            const std::vector<DataField>& fields) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<ColumnStats> columns, ReadStats(stats, listed, fields));
+  JsonWriter json(JsonLayout::kFlat);
+  json.BeginObject();
+  bool says_something = false;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const ColumnStats& column = columns[i];
+    if (column.is_none()) continue;
+    says_something = true;
+    json.Key(fields[i].name).BeginArray();
+    for (const Value* bound : {&column.min, &column.max}) {
+      IsNull(*bound) ? json.Null() : json.String(ToText(*bound, fields[i].type));
     }
-    const std::string_view before = row.key.substr(0, hole);
-    const std::string_view after = row.key.substr(row.key.find('>') + 1);
-    if (key.size() > before.size() + after.size() && key.starts_with(before) && key.ends_with(after))
-      return &row;
+    column.null_count ? json.Int(*column.null_count) : json.Null();
+    json.EndArray();
   }
-  return nullptr;
-}
-
-// {"column": [min, max, nulls], …}: what the statistics of a file say, as text.
-Result<SheetCell> StatsCell(const SimpleStats& stats, const std::vector<DataField>& fields) {
-  std::vector<DataType> types;
-  for (const DataField& field : fields) types.push_back(field.type);
-  if (stats.min_values.arity != static_cast<int32_t>(fields.size()) ||
-      stats.min_values.arity != stats.max_values.arity) {
-    return SheetCell();
-  }
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (size_t i = 0; i < fields.size(); ++i) json[fields[i].name] = {nullptr, nullptr, nullptr};
-  const auto fill = [&](const BinaryRow& row, size_t place) -> Status {
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, DecodeBinaryRow(row, types));
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (!IsNull(values[i])) json[fields[i].name][place] = ToText(values[i], types[i]);
-    }
-    return Status::OK();
-  };
-  HEADRACE_RETURN_NOT_OK(fill(stats.min_values, 0));
-  HEADRACE_RETURN_NOT_OK(fill(stats.max_values, 1));
-  for (size_t i = 0; i < fields.size() && i < stats.null_counts.size(); ++i) {
-    if (stats.null_counts[i]) json[fields[i].name][2] = *stats.null_counts[i];
-  }
-  return SheetCell(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
-
-Result<SheetCell> ValueStatsCell(const Table& table, const DataFileMeta& file) {
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<const TableSchema> schema, table.schema_by_id(file.schema_id));
-  std::vector<DataField> fields;
-  if (file.value_stats_columns) {
-    for (const std::string& name : *file.value_stats_columns) {
-      const int index = schema->FieldIndex(name);
-      if (index < 0) return SheetCell();
-      fields.push_back(schema->fields[index]);
-    }
-  } else {
-    fields = schema->fields;
-  }
-  // A nested column has no minimum or maximum to decode.
-  for (const DataField& field : fields) {
-    if (field.type.is_nested()) return SheetCell();
-  }
-  return StatsCell(file.value_stats, fields);
+  json.EndObject();
+  return says_something ? SheetCell(std::move(json).Finish()) : SheetCell();
 }
 
 }  // namespace
@@ -117,15 +74,12 @@ Result<std::shared_ptr<arrow::RecordBatch>> SchemasOf(const Table& table) {
   HEADRACE_ASSIGN_OR_RETURN(std::vector<SchemaId> ids, ListSchemaIds(table.store.get(), table.path));
   for (SchemaId id : ids) {
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<const TableSchema> schema, table.schema_by_id(id));
-    std::string columns;
-    for (const DataField& field : schema->fields) {
-      columns += (columns.empty() ? "" : ", ") + field.name + " " + ToSql(field.type);
-    }
-    std::string options;
-    for (const auto& [key, value] : schema->options)
-      options += (options.empty() ? "" : ", ") + key + "=" + value;
-    sheet.Add({id.value, columns, Listed(schema->primary_keys), Listed(schema->partition_keys), options,
-               CellOf(schema->comment), TimeText(schema->time_millis)});
+    std::vector<std::string> columns, options;
+    for (const DataField& field : schema->fields) columns.push_back(field.name + " " + ToSql(field.type));
+    for (const auto& [key, value] : schema->options) options.push_back(key + "=" + value);
+    sheet.Add({id.value, Joined(columns), Joined(schema->primary_keys, ","),
+               Joined(schema->partition_keys, ","), Joined(options), CellOf(schema->comment),
+               TimeText(schema->time_millis)});
   }
   return sheet.Finish();
 }
@@ -157,7 +111,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> SnapshotsOf(const Table& table) {
 Result<std::shared_ptr<arrow::RecordBatch>> OptionsOf(const Table& table) {
   Sheet sheet({{"option"}, {"value"}, {"default"}, {"support"}, {"meaning"}});
   for (const auto& [key, value] : table.schema->options) {
-    const OptionRow* row = RowOf(key);
+    const OptionRow* row = FindOption(key);
     if (row == nullptr) {
       sheet.Add({key, value, SheetCell(), std::string("unknown"),
                  std::string("not an option that Paimon knows; kept as it is")});
@@ -200,8 +154,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> FilesOf(const Table& table, std::opt
     HEADRACE_ASSIGN_OR_RETURN(std::string partition, PartitionText(table, entry.partition));
     HEADRACE_ASSIGN_OR_RETURN(std::string min_key, KeyText(table, file.min_key));
     HEADRACE_ASSIGN_OR_RETURN(std::string max_key, KeyText(table, file.max_key));
-    HEADRACE_ASSIGN_OR_RETURN(SheetCell key_stats, StatsCell(file.key_stats, key_fields));
-    HEADRACE_ASSIGN_OR_RETURN(SheetCell value_stats, ValueStatsCell(table, file));
+    HEADRACE_ASSIGN_OR_RETURN(SheetCell key_stats, StatsCell(file.key_stats, std::nullopt, key_fields));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<const TableSchema> schema, table.schema_by_id(file.schema_id));
+    HEADRACE_ASSIGN_OR_RETURN(SheetCell value_stats,
+                              StatsCell(file.value_stats, file.value_stats_columns, schema->fields));
     SheetCell source;
     if (file.source) source = std::string(*file.source == FileSource::kAppend ? "APPEND" : "COMPACT");
     SheetCell created;
@@ -259,11 +215,11 @@ Result<std::shared_ptr<arrow::RecordBatch>> JobsOf(const Table& table) {
   for (const ingest::JobInfo& job : jobs) {
     const ingest::Position& at = job.position;
     const std::string state = at.finished ? "finished" : "under way";
-    std::string inputs;
+    std::vector<std::string> inputs;
     for (const ingest::InputPosition& input : at.inputs) {
-      inputs += (inputs.empty() ? "" : ", ") + input.path + " to line " + std::to_string(input.lines);
+      inputs.push_back(input.path + " to line " + std::to_string(input.lines));
     }
-    sheet.Add({job.job, state, inputs, at.lines, at.applied, at.ignored, at.dead_letters, at.rows,
+    sheet.Add({job.job, state, Joined(inputs), at.lines, at.applied, at.ignored, at.dead_letters, at.rows,
                job.snapshot.value});
   }
   return sheet.Finish();

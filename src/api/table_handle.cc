@@ -9,17 +9,19 @@
 
 #include "api/open_table.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/snapshots.h"
 #include "format/partition_path.h"
 #include "format/value.h"
 #include "ingest/jobs.h"
 #include "read/scan.h"
+#include "read/split_rows.h"
 
 namespace headrace {
 namespace {
 
-TableInfo InfoOf(const Table& table, std::vector<std::string> unknown_options) {
+TableInfo InfoOf(const Table& table) {
   TableInfo info;
   info.name = table.name;
   info.path = table.path;
@@ -31,7 +33,7 @@ TableInfo InfoOf(const Table& table, std::vector<std::string> unknown_options) {
   info.partition_by = table.schema->partition_keys;
   info.options = table.schema->options;
   info.comment = table.schema->comment.value_or("");
-  info.unknown_options = std::move(unknown_options);
+  info.unknown_options = table.unknown_options;
   return info;
 }
 
@@ -59,12 +61,6 @@ class AnnotatedReader final : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::Schema> schema_;
 };
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // The values of a key given as text, in primary-key order.
 Result<std::vector<Value>> KeyValues(const Table& table,
                                      const std::vector<std::pair<std::string, std::string>>& key) {
@@ -77,7 +73,7 @@ Result<std::vector<Value>> KeyValues(const Table& table,
     const auto found = std::find(schema.primary_keys.begin(), schema.primary_keys.end(), column);
     if (found == schema.primary_keys.end()) {
       return Invalid("looking up a key in table ", table.name, ": ", column,
-                     " is not part of its primary key (", Listed(schema.primary_keys), ")");
+                     " is not part of its primary key (", Joined(schema.primary_keys), ")");
     }
     const size_t i = found - schema.primary_keys.begin();
     if (given[i]) return Invalid("looking up a key in table ", table.name, ": ", column, " is given twice");
@@ -87,7 +83,7 @@ Result<std::vector<Value>> KeyValues(const Table& table,
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i]) {
       return Invalid("looking up a key in table ", table.name, ": ", schema.primary_keys[i],
-                     "=… is missing; the primary key is ", Listed(schema.primary_keys));
+                     "=… is missing; the primary key is ", Joined(schema.primary_keys));
     }
   }
   return values;
@@ -101,8 +97,7 @@ class OpenedTable final : public TableHandle {
   const TableInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<arrow::RecordBatchReader>> Read(const ReadOptions& options) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema,
-                              PublicSchema(*table_.schema, options.columns));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table_, options.columns));
     HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table_, options.snapshot));
     std::unique_ptr<arrow::RecordBatchReader> rows;
     if (snapshot) {
@@ -113,8 +108,7 @@ class OpenedTable final : public TableHandle {
 
   Result<std::shared_ptr<arrow::RecordBatch>> Get(const std::vector<std::pair<std::string, std::string>>& key,
                                                   const ReadOptions& options) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema,
-                              PublicSchema(*table_.schema, options.columns));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table_, options.columns));
     HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, KeyValues(table_, key));
     HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table_, options.snapshot));
     if (!snapshot) return nullptr;
@@ -186,27 +180,15 @@ class OpenedTable final : public TableHandle {
 Result<std::unique_ptr<TableHandle>> OpenTableHandle(std::shared_ptr<SharedState> state,
                                                      const std::string& path, const std::string& name) {
   HEADRACE_ASSIGN_OR_RETURN(Table table, OpenTableAt(state->store, state->clock, path, name, Access::kRead));
-  std::vector<std::string> unknown;
-  HEADRACE_RETURN_NOT_OK(ParseTableOptions(*table.schema, Access::kRead, &unknown).status());
-  TableInfo info = InfoOf(table, std::move(unknown));
+  TableInfo info = InfoOf(table);
   return std::make_unique<OpenedTable>(std::move(state), std::move(table), std::move(info));
 }
 
-Result<std::shared_ptr<arrow::Schema>> PublicSchema(const TableSchema& schema,
+Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,
                                                     const std::vector<std::string>& columns) {
-  std::vector<std::string> names = columns;
-  if (names.empty()) {
-    for (const DataField& field : schema.fields) names.push_back(field.name);
-  }
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ColumnsWanted(table, columns));
   std::vector<std::shared_ptr<arrow::Field>> fields;
-  for (const std::string& name : names) {
-    const int index = schema.FieldIndex(name);
-    if (index < 0) {
-      std::vector<std::string> known;
-      for (const DataField& field : schema.fields) known.push_back(field.name);
-      return NotFound("column ", name, " does not exist; the table has ", Listed(known));
-    }
-    const DataField& field = schema.fields[index];
+  for (const DataField& field : table.schema->FieldsOf(names)) {
     fields.push_back(ToArrowField(field)->WithMergedMetadata(
         arrow::key_value_metadata({kTypeMetadataKey}, {ToSql(field.type)})));
   }
@@ -230,9 +212,9 @@ Result<std::string> KeyText(const Table& table, const BinaryRow& key) {
   if (key.arity == 0) return std::string();
   const std::vector<DataType> types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, DecodeBinaryRow(key, types));
-  std::string text;
-  for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + ToText(values[i], types[i]);
-  return text;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < values.size(); ++i) texts.push_back(ToText(values[i], types[i]));
+  return Joined(texts);
 }
 
 }  // namespace headrace
