@@ -47,7 +47,7 @@ interop: ## both ways with Java Paimon and pypaimon
 	@scripts/bootstrap interop
 	@$(call tree,release,programs interop_programs,-DHEADRACE_INTEROP=ON)
 	@ln -sfn release/bin build/bin
-	@$(CTEST) --test-dir build/release/tests/interop $(TESTS)
+	@$(CTEST) --parallel $(JOBS) --test-dir build/release/tests/interop $(TESTS)
 
 .PHONY: bench
 bench: build ## the micro benchmarks, optimised
