@@ -99,13 +99,42 @@ class PartCommitter {
     std::optional<Snapshot> snapshot = latest;
     while (snapshot.has_value() && snapshot->id > checked_to_) {
       if (snapshot->commit_user == prepared_.user && snapshot->commit_identifier == prepared_.identifier &&
-          snapshot->commit_kind == part_.kind)
+          snapshot->commit_kind == part_.kind) {
+        HEADRACE_RETURN_NOT_OK(CheckHoldsOurs(*snapshot));
         return snapshot;
+      }
       if (snapshot->id.value == 1) break;
       HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table_, SnapshotId(snapshot->id.value - 1)));
     }
     if (latest.has_value()) checked_to_ = std::max(checked_to_, latest->id);
     return std::nullopt;
+  }
+
+  // Two processes that commit under one name must not take each other's snapshots for their own.
+  Status CheckHoldsOurs(const Snapshot& snapshot) const {
+    for (const auto& [key, value] : prepared_.properties) {
+      const auto it = snapshot.properties.find(key);
+      if (it != snapshot.properties.end() && it->second == value) continue;
+      return CommitConflict("committing to table ", table_.name, ": snapshot ", snapshot.id, " has our user ",
+                            prepared_.user, " and identifier ", prepared_.identifier, ", but another ", key,
+                            ": another process commits under the same name");
+    }
+    return Status::OK();
+  }
+
+  Status CheckExpected(const Properties& carried) const {
+    for (const auto& [key, expected] : prepared_.expected_properties) {
+      const auto it = carried.find(key);
+      const std::optional<std::string> found =
+          it == carried.end() ? std::nullopt : std::optional<std::string>(it->second);
+      if (found == expected) continue;
+      const auto ours = prepared_.properties.find(key);
+      if (found.has_value() && ours != prepared_.properties.end() && *found == ours->second) continue;
+      return CommitConflict("committing to table ", table_.name, ": ", key,
+                            " was changed by another process; it was ", expected.value_or("absent"),
+                            " and is now ", found.value_or("absent"));
+    }
+    return Status::OK();
   }
 
   // Files that other writers may have added since our changes were planned.
@@ -183,6 +212,7 @@ class PartCommitter {
   Result<SnapshotFacts> FactsOn(const std::optional<Snapshot>& latest) const {
     SnapshotFacts facts{prepared_.user, prepared_.identifier, prepared_.watermark, {}};
     HEADRACE_ASSIGN_OR_RETURN(facts.properties, CarriedAt(table_, latest));
+    HEADRACE_RETURN_NOT_OK(CheckExpected(facts.properties));
     for (const std::string& key : prepared_.dropped_properties) facts.properties.erase(key);
     for (const auto& [key, value] : prepared_.properties) facts.properties[key] = value;
     facts.properties[std::string(kWriterProperty)] = BuildCreator();

@@ -41,6 +41,9 @@ struct PreparedCommit {
   std::map<std::string, std::string> properties;
   std::vector<std::string> dropped_properties;  // no longer carried forward
   bool commit_when_empty = false;               // a position moved without rows
+  // What carried properties must still be when the snapshot is made (nothing: absent), else kCommitConflict: so a job makes sure that no other
+  // process has moved its position. Our own first snapshot does not count as a move.
+  std::map<std::string, std::optional<std::string>> expected_properties;
   // The newest snapshot whose files all of the changes took into account; 0 for a table without one. Only later snapshots are searched
   // for this commit itself and for files that share sequence numbers with it. Nothing: everything is searched.
   std::optional<SnapshotId> base_snapshot;

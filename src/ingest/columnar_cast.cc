@@ -165,20 +165,15 @@ Result<std::shared_ptr<arrow::Array>> CastColumn(std::shared_ptr<arrow::Array> a
   return cast;
 }
 
-struct Kinds {
-  std::vector<int8_t> bytes;
-  bool leaves_out = false;  // some are -U that the table does not keep
-};
-
-Result<Kinds> ReadKinds(const arrow::Array& column, const TableShape& table) {
+Result<std::vector<int8_t>> ReadKinds(const arrow::Array& column, const TableShape& table) {
   std::shared_ptr<arrow::Array> text;
-  Kinds kinds;
+  std::vector<int8_t> kinds;
   if (IsInteger(column.type_id())) {
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Array> bytes, arrow::compute::Cast(column, arrow::int8()));
     for (int64_t i = 0; i < bytes->length(); ++i) {
       const int8_t kind = bytes->IsNull(i) ? -1 : static_cast<const arrow::Int8Array&>(*bytes).Value(i);
       if (kind < 0 || kind > 3) return Invalid("is no row kind: 0 to 3 (+I, -U, +U, -D) is wanted");
-      kinds.bytes.push_back(kind);
+      kinds.push_back(kind);
     }
   } else {
     HEADRACE_ASSIGN_OR_RETURN(text, arrow::compute::Cast(column, arrow::utf8()));
@@ -186,31 +181,14 @@ Result<Kinds> ReadKinds(const arrow::Array& column, const TableShape& table) {
       const std::optional<RowKind> kind =
           text->IsNull(i) ? std::nullopt : ParseRowKind(static_cast<const arrow::StringArray&>(*text).GetView(i));
       if (!kind) return Invalid("is no row kind: one of +I, -U, +U, -D is wanted");
-      kinds.bytes.push_back(static_cast<int8_t>(*kind));
+      kinds.push_back(static_cast<int8_t>(*kind));
     }
   }
-  for (const int8_t kind : kinds.bytes) {
+  for (const int8_t kind : kinds) {
     const std::string wrong = WrongKind(static_cast<RowKind>(kind), table);
     if (!wrong.empty()) return Invalid(wrong);
-    kinds.leaves_out = kinds.leaves_out || (static_cast<RowKind>(kind) == RowKind::kUpdateBefore && !table.keep_update_before);
   }
   return kinds;
-}
-
-// Without the -U rows.
-Result<CastRows> LeaveOut(const CastRows& cast, const std::vector<int8_t>& kinds) {
-  std::vector<std::shared_ptr<arrow::RecordBatch>> kept;
-  std::vector<int8_t> kept_kinds;
-  for (int64_t i = 0; i < cast.rows->num_rows();) {
-    int64_t end = i;
-    while (end < cast.rows->num_rows() && static_cast<RowKind>(kinds[end]) != RowKind::kUpdateBefore) kept_kinds.push_back(kinds[end++]);
-    if (end > i) kept.push_back(cast.rows->Slice(i, end - i));
-    i = end + 1;
-  }
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Table> table, arrow::Table::FromRecordBatches(cast.rows->schema(), kept));
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> rows, table->CombineChunksToBatch());
-  const auto length = static_cast<int64_t>(kept_kinds.size());
-  return CastRows{std::move(rows), std::make_shared<arrow::Int8Array>(length, arrow::Buffer::FromVector(std::move(kept_kinds)))};
 }
 
 int ColumnOf(const TableShape& table, const std::string& name) {
@@ -258,10 +236,9 @@ Result<CastRows> CastToTable(const std::shared_ptr<arrow::RecordBatch>& batch, c
   }
   CastRows cast{arrow::RecordBatch::Make(ToArrowSchema(table.fields), batch->num_rows(), std::move(columns)), nullptr};
   if (kind_column.empty()) return cast;
-  const Result<Kinds> kinds = ReadKinds(*batch->GetColumnByName(kind_column), table);
+  Result<std::vector<int8_t>> kinds = ReadKinds(*batch->GetColumnByName(kind_column), table);
   if (!kinds.ok()) return Invalid("column '", kind_column, "' ", kinds.status().message());
-  if (kinds->leaves_out) return LeaveOut(cast, kinds->bytes);
-  cast.kinds = std::make_shared<arrow::Int8Array>(batch->num_rows(), arrow::Buffer::FromVector(std::vector<int8_t>(kinds->bytes)));
+  cast.kinds = std::make_shared<arrow::Int8Array>(batch->num_rows(), arrow::Buffer::FromVector(std::move(*kinds)));
   return cast;
 }
 

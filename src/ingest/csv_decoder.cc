@@ -121,7 +121,6 @@ LineOutcome CsvDecoder::Decode(std::string_view record, std::optional<std::strin
   }
   std::string wrong = WrongKind(*kind, table_);
   if (!wrong.empty()) return LineOutcome::Bad(options_.kind_column, std::move(wrong));
-  if (*kind == RowKind::kUpdateBefore && !table_.keep_update_before) return LineOutcome::Ignored("update before");
 
   const int64_t before = out->rows();
   const bool key_only = *kind == RowKind::kDelete;

@@ -31,19 +31,18 @@ Result<IngestRun::Turn> IngestRun::RunColumns(const std::string& path) {
 
 Result<IngestRun::Turn> IngestRun::HandleBatch(ColumnarSource* source, InputPosition* entry,
                                                const std::shared_ptr<arrow::RecordBatch>& batch) {
-  const auto apply = [&](const CastRows& cast, int64_t records) -> Status {
+  const auto apply = [&](const CastRows& cast) -> Status {
+    const int64_t records = cast.rows->num_rows();
     HEADRACE_RETURN_NOT_OK(writer_->Pass(cast.rows, cast.kinds));
     now_.lines += records;
-    now_.applied += cast.rows->num_rows();
-    now_.ignored += records - cast.rows->num_rows();
-    if (records != cast.rows->num_rows()) report_->ignored_by_rule["update before"] += records - cast.rows->num_rows();
+    now_.applied += records;
     entry->bytes += records;
     entry->lines += records;
     return Status::OK();
   };
   const Result<CastRows> whole = CastToTable(batch, shape_, options_.kind_column);
   if (whole.ok()) {
-    HEADRACE_RETURN_NOT_OK(apply(*whole, batch->num_rows()));
+    HEADRACE_RETURN_NOT_OK(apply(*whole));
     return Turn::kOn;
   }
   const Status fits = CheckColumns(*batch->schema(), shape_, options_.kind_column);
@@ -54,7 +53,7 @@ Result<IngestRun::Turn> IngestRun::HandleBatch(ColumnarSource* source, InputPosi
     const std::shared_ptr<arrow::RecordBatch> row = batch->Slice(i, 1);
     const Result<CastRows> cast = CastToTable(row, shape_, options_.kind_column);
     if (cast.ok()) {
-      HEADRACE_RETURN_NOT_OK(apply(*cast, 1));
+      HEADRACE_RETURN_NOT_OK(apply(*cast));
       continue;
     }
     const int64_t number = entry->lines + 1;

@@ -52,6 +52,7 @@ Status IngestRun::Run() {
       return Status::OK();
     }
     if (*turn == Turn::kOn) break;
+    HEADRACE_RETURN_NOT_OK(writer_->CheckAlone());
     if (has_stdin()) {
       return CommitConflict("ingesting standard input into ", table_.name, ": another writer won the race for its files",
                             job_.empty() ? "; what was committed before is in the table" : "; run again with the same input to go on");
@@ -73,7 +74,11 @@ Status IngestRun::Run() {
 
 Status IngestRun::Prepare() {
   Position start;
+  std::optional<std::string> start_text;
   if (!job_.empty()) {
+    // Before the position itself: what moves in between is then seen as a conflict, not taken over unseen.
+    HEADRACE_ASSIGN_OR_RETURN(auto carried, CarriedProperties(table_));
+    if (const auto it = carried.find(PositionKey(job_)); it != carried.end()) start_text = std::move(it->second);
     Result<std::optional<FoundPosition>> found = FindPosition(table_, job_);
     if (!options_.again || !IsKind(found.status(), ErrorKind::kSnapshotExpired)) HEADRACE_RETURN_NOT_OK(found.status());
     if (found.ok() && *found) {
@@ -106,7 +111,7 @@ Status IngestRun::Prepare() {
     }
     total_bytes_ = total_bytes_.value_or(0) + info.st_size;
   }
-  writer_ = std::make_unique<TableWriter>(table_, &shape_, options_, job_, std::move(start));
+  writer_ = std::make_unique<TableWriter>(table_, &shape_, options_, job_, std::move(start), std::move(start_text));
   HEADRACE_RETURN_NOT_OK(writer_->Open());
   // Standard input cannot be read again, so the rows that events may ask for are kept from its start.
   if (has_stdin() && inputs_.format == EventFormat::kDebeziumJson && !shape_.key_columns.empty()) writer_->KeepCurrentRows();

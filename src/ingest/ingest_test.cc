@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <arrow/api.h>
 #include <arrow/io/file.h>
@@ -131,6 +132,52 @@ TEST_F(IngestTest, ACaptureEndsInTheRowsOfTheSourceHoweverOftenItCommits) {
       const char* source = std::string(name) == "mariadb-customers" ? "customers" : "public.customers";
       EXPECT_THAT(RowsOf(made.table), ElementsAreArray(ExpectedRows(std::string(name) + ".expected.jsonl", source))) << name << " " << every;
     }
+  }
+}
+
+TEST_F(IngestTest, TwoProcessesOfOneJobNeverApplyARecordTwiceNorLoseOne) {
+  std::string events;
+  for (int id = 0; id < 300; ++id) events += Customer(id, "n");
+  const std::string input = Write("same.jsonl", events);
+  for (const auto& [first, second] : {std::pair<int64_t, int64_t>{50, 70}, {1000, 50}, {50, 1000}, {20, 20}, {7, 300}}) {
+    const TestTable made = Customers({{"bucket", "2"}, {"changelog-producer", "input"}});
+    const auto run = [&](int64_t every) {
+      IngestOptions options = OptionsFor(input);
+      options.job = "nightly";
+      options.commit_every.rows = every;
+      IngestReport report;
+      return RunIngest(made.table, options, &report);
+    };
+    Status other;
+    std::thread beside([&] { other = run(second); });
+    const Status status = run(first);
+    beside.join();
+    EXPECT_TRUE(status.ok() || other.ok()) << status << other;
+    for (const Status& stopped : {status, other}) {
+      if (stopped.ok()) continue;
+      EXPECT_EQ(KindOf(stopped), ErrorKind::kCommitConflict) << stopped;
+      EXPECT_THAT(stopped.message(), HasSubstr("another process runs the job 'nightly'"));
+    }
+    EXPECT_THAT(RowsOf(made.table), SizeIs(300)) << first << " beside " << second;
+    std::vector<std::string> changes = ChangesOf(made.table);
+    EXPECT_THAT(changes, SizeIs(300)) << first << " beside " << second;
+  }
+}
+
+TEST_F(IngestTest, APlainKeyChangeTakesTheOldRowAwayWhateverTheChangelogProducer) {
+  const std::string input = Write("plain.jsonl", R"({"op":"+I","id":1,"v":"a"}
+{"op":"-U","id":1,"v":"a"}
+{"op":"+U","id":2,"v":"a"}
+)");
+  for (const char* producer : {"none", "input"}) {
+    const TestTable made = MakeTestTable("id INT NOT NULL, v STRING", {"id"}, {{"bucket", "1"}, {"changelog-producer", producer}});
+    IngestOptions options = OptionsFor(input);
+    options.format = EventFormat::kJson;
+    options.kind_column = "op";
+    IngestReport report;
+    ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+    EXPECT_EQ(report.applied, 3);
+    EXPECT_THAT(RowsOf(made.table), ElementsAre("id=2|v=a")) << producer;
   }
 }
 

@@ -39,7 +39,7 @@ Status DropJob(const Table& table, const std::string& job) {
   PreparedCommit mark;
   mark.user = "headrace-jobs-" + NewUuid();
   mark.identifier = kBatchCommitIdentifier;
-  mark.properties.emplace(std::string(kPositionPrefix) + job, std::string(kDroppedPosition));
+  mark.properties.emplace(PositionKey(job), std::string(kDroppedPosition));
   mark.commit_when_empty = true;
   HEADRACE_RETURN_NOT_OK(Commit(table, mark).status());
   return ReleaseSnapshot(table, job);

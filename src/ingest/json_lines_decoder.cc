@@ -47,7 +47,6 @@ LineOutcome JsonLinesDecoder::Decode(std::string_view line, std::optional<std::s
   }
   std::string wrong = WrongKind(*kind, table_);
   if (!wrong.empty()) return LineOutcome::Bad(kind_column_, std::move(wrong));
-  if (*kind == RowKind::kUpdateBefore && !table_.keep_update_before) return LineOutcome::Ignored("update before");
 
   const int64_t before = out->rows();
   FieldProblem problem;

@@ -76,7 +76,7 @@ Result<Position> ParsePosition(std::string_view text, std::string_view origin) {
 }
 
 Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std::string& job) {
-  const std::string key = std::string(kPositionPrefix) + job;
+  const std::string key = PositionKey(job);
   std::optional<FoundPosition> found;
   bool dropped = false;
   bool ours = false;  // a snapshot that holds the positions of all jobs

@@ -42,6 +42,7 @@ struct Position {
 };
 
 inline constexpr std::string_view kPositionPrefix = "headrace.position.";
+inline std::string PositionKey(std::string_view job) { return std::string(kPositionPrefix) + std::string(job); }
 inline constexpr std::string_view kDroppedPosition = R"({"version":1,"dropped":true})";
 
 std::string SerializePosition(const Position& position);

@@ -22,7 +22,7 @@ namespace headrace::ingest {
 struct TableShape {
   std::vector<DataField> fields;
   std::vector<int> key_columns;  // in primary-key order; empty: an append table
-  bool keep_update_before = false;  // changelog-producer=input: -U rows are of use
+  bool keep_update_before = false;  // changelog-producer=input: a change event becomes -U and +U, not +U alone
 
   bool is_key(int column) const;
 };

@@ -18,13 +18,15 @@ constexpr int kTriesOfUnknown = 3;
 
 }  // namespace
 
-TableWriter::TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start)
+TableWriter::TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start,
+                         std::optional<std::string> start_text)
     : table_(table),
       shape_(shape),
       options_(options),
       job_(std::move(job)),
       user_(job_.empty() ? "headrace-once-" + NewUuid() : CommitUserOf(job_)),
       committed_(std::move(start)),
+      committed_text_(std::move(start_text)),
       buffer_(shape->fields) {}
 
 Status TableWriter::Open() {
@@ -55,6 +57,17 @@ Status TableWriter::Restart() {
   HEADRACE_ASSIGN_OR_RETURN(view_, ReadLatestSnapshot(table_));
   last_commit_ms_ = table_.clock->NowMs();
   return Status::OK();
+}
+
+Status TableWriter::CheckAlone() const {
+  if (job_.empty()) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const auto carried, CarriedProperties(table_));
+  const auto it = carried.find(PositionKey(job_));
+  const std::optional<std::string> found = it == carried.end() ? std::nullopt : std::optional<std::string>(it->second);
+  if (found == committed_text_) return Status::OK();
+  return CommitConflict("ingesting into ", table_.name, ": another process runs the job '", job_,
+                        "' and has moved its position, from ", committed_text_.value_or("the start"), " to ",
+                        found.value_or("nothing"), "; what both have committed is in the table once. Let one of them run");
 }
 
 int64_t TableWriter::ms_since_commit() const { return table_.clock->NowMs() - last_commit_ms_; }
@@ -102,11 +115,14 @@ Status TableWriter::Commit(Position position, bool last) {
 
   position.identifier = committed_.identifier + 1;
   HEADRACE_ASSIGN_OR_RETURN(PreparedCommit prepared, session_->PrepareCommit(position.identifier, last));
+  const std::string key = PositionKey(job_);
   if (!job_.empty()) {
-    prepared.properties[std::string(kPositionPrefix) + job_] = SerializePosition(position);
+    prepared.properties[key] = SerializePosition(position);
+    prepared.expected_properties[key] = committed_text_;
     prepared.commit_when_empty = moved;
   }
   HEADRACE_RETURN_NOT_OK(PublishPrepared(prepared));
+  if (!job_.empty() && last_snapshot_ && view_->properties.contains(key)) committed_text_ = view_->properties.at(key);
   committed_ = std::move(position);
   rows_passed_ = 0;
   last_commit_ms_ = table_.clock->NowMs();

@@ -22,10 +22,14 @@ namespace headrace::ingest {
 
 class TableWriter {
  public:
-  // `job` empty: an ingest without a position, standard input without a name. `start` is the position to continue from.
-  TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start);
+  // `job` empty: an ingest without a position, standard input without a name. `start` is the position to continue from, `start_text` what
+  // the table carried for the job before `start` was looked up: each commit makes sure that nobody else has moved it.
+  TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start,
+              std::optional<std::string> start_text);
 
   Status Open();
+  // kCommitConflict when another process has moved the job's position: only one may run a job.
+  Status CheckAlone() const;
   // Opens the session anew after a lost race: what is uncommitted is gone, committed() is where to continue.
   Status Restart();
 
@@ -64,6 +68,7 @@ class TableWriter {
   const std::string job_;
   const std::string user_;
   Position committed_;
+  std::optional<std::string> committed_text_;  // as the table carries it
   std::unique_ptr<WriteSession> session_;
   std::unique_ptr<DeadLetters> dead_letters_;
   std::unique_ptr<UncommittedRows> current_;
