@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,10 +14,9 @@
 
 #include "headrace/engine.h"
 #include "headrace/error.h"
+#include "headrace/ingest_terms.h"
 
 namespace headrace {
-
-enum class EventFormat { kAuto, kDebeziumJson, kJson, kCsv, kParquet, kArrow };
 
 // How values are written that do not say it themselves: plain Debezium without its schema, JSON lines. The words are those of the
 // connector's settings; empty takes what can only mean one thing and refuses a value that could mean two.
@@ -27,19 +25,6 @@ struct ValueWords {
   std::string binary;    // "base64", "base64-url-safe" or "hex": binary.handling.mode
   std::string
       times;  // "adaptive", "adaptive_time_microseconds", "connect" or "nanoseconds": time.precision.mode
-};
-
-struct CommitEvery {
-  std::optional<int64_t> rows;
-  std::optional<int64_t> milliseconds;
-  bool file = false;  // after each input file
-};
-
-struct IngestProgress {
-  int64_t bytes_read = 0;
-  std::optional<int64_t> bytes_total;  // nothing for standard input
-  int64_t lines_read = 0;
-  int64_t commits = 0;
 };
 
 struct IngestOptions {
@@ -66,22 +51,6 @@ struct IngestOptions {
 
   std::function<void(const IngestProgress&)> progress;  // called a few times a second
   const std::atomic<bool>* cancel = nullptr;            // set: commit what is whole and return
-};
-
-struct IngestReport {
-  std::string job;
-  int64_t lines = 0;    // = applied + ignored + dead_letters
-  int64_t applied = 0;  // records that became rows
-  int64_t ignored = 0;  // tombstones, heartbeats, transaction marks, blank lines …
-  int64_t dead_letters = 0;
-  int64_t rows = 0;  // rows written, of all kinds
-  int64_t commits = 0;
-  std::optional<int64_t> last_snapshot;
-  std::map<std::string, int64_t> ignored_by_rule;
-  bool already_ingested = false;  // nothing was done; last_snapshot tells where
-  bool resumed = false;           // continued after an earlier run's last commit
-  bool cancelled = false;
-  std::vector<std::string> notes;  // what was decided for the user: table created, bucket count …
 };
 
 // On an error what came before it is committed; `report` (required) is filled either way.

@@ -10,18 +10,6 @@
 namespace headrace {
 namespace {
 
-Result<ingest::EventFormat> FormatOf(EventFormat format) {
-  switch (format) {
-    case EventFormat::kAuto: return ingest::EventFormat::kAuto;
-    case EventFormat::kDebeziumJson: return ingest::EventFormat::kDebeziumJson;
-    case EventFormat::kJson: return ingest::EventFormat::kJson;
-    case EventFormat::kCsv: return ingest::EventFormat::kCsv;
-    case EventFormat::kParquet: return ingest::EventFormat::kParquet;
-    case EventFormat::kArrow: return ingest::EventFormat::kArrow;
-  }
-  return Invalid("ingesting: unknown event format");
-}
-
 Result<ingest::ValueModes> ModesOf(const ValueWords& words) {
   ingest::ValueModes modes;
   if (words.decimals == "precise") {
@@ -56,10 +44,9 @@ Result<ingest::ValueModes> ModesOf(const ValueWords& words) {
 Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedState* state) {
   ingest::IngestOptions room;
   room.inputs = options.inputs;
-  HEADRACE_ASSIGN_OR_RETURN(room.format, FormatOf(options.format));
+  room.format = options.format;
   HEADRACE_ASSIGN_OR_RETURN(room.modes, ModesOf(options.values));
-  room.commit_every = {options.commit_every.rows, options.commit_every.milliseconds,
-                       options.commit_every.file};
+  room.commit_every = options.commit_every;
   room.keys_file = options.keys_file;
   room.kind_column = options.kind_column;
   room.source_table = options.source_table;
@@ -72,36 +59,15 @@ Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedSt
   room.budget = &state->budget;
   room.compactors = &state->tasks;
   room.cancel = options.cancel;
-  if (options.progress) {
-    room.progress = [report = options.progress](const ingest::IngestProgress& at) {
-      report({at.bytes_read, at.bytes_total, at.lines_read, at.commits});
-    };
-  }
+  room.progress = options.progress;
   return room;
-}
-
-void CopyReport(ingest::IngestReport&& room, IngestReport* report) {
-  report->job = std::move(room.job);
-  report->lines = room.lines;
-  report->applied = room.applied;
-  report->ignored = room.ignored;
-  report->dead_letters = room.dead_letters;
-  report->rows = room.rows;
-  report->commits = room.commits;
-  report->last_snapshot = room.last_snapshot;
-  report->ignored_by_rule = std::move(room.ignored_by_rule);
-  report->already_ingested = room.already_ingested;
-  report->resumed = room.resumed;
-  report->cancelled = room.cancelled;
-  for (std::string& note : room.notes) report->notes.push_back(std::move(note));
 }
 
 // The table, made first where that was asked for and it is absent.
 Result<Table> OpenOrCreate(EngineInternals* engine, const std::string& name, const IngestOptions& options,
                            ingest::Ingestion* ingestion, IngestReport* report) {
   Result<Table> opened = engine->OpenForWriting(name);
-  const bool absent = !opened.ok() && KindOf(opened.status()) == ErrorKind::kNotFound;
-  if (!absent) return opened;
+  if (!IsKind(opened.status(), ErrorKind::kNotFound)) return opened;
   if (!options.create)
     return WithContext("ingesting (--create makes the table from the events)", opened.status());
   HEADRACE_ASSIGN_OR_RETURN(
@@ -125,10 +91,7 @@ Status Ingest(Engine* engine, const std::string& table_name, const IngestOptions
                             ingest::Ingestion::Open(std::move(room_options)));
   HEADRACE_ASSIGN_OR_RETURN(Table table,
                             OpenOrCreate(internals, table_name, options, ingestion.get(), report));
-  ingest::IngestReport room_report;
-  const Status status = ingestion->Run(table, &room_report);
-  CopyReport(std::move(room_report), report);
-  return status;
+  return ingestion->Run(table, report);
 }
 
 }  // namespace headrace

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "headrace/ingest_terms.h"
 
 namespace headrace::ingest {
 
-enum class EventFormat { kAuto, kDebeziumJson, kJson, kCsv, kParquet, kArrow };
 Result<EventFormat> ParseEventFormat(std::string_view name);  // "debezium-json", "json", "csv", "parquet", "arrow", "auto" or ""
 std::string_view NameOf(EventFormat format);
 

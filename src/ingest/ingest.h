@@ -22,23 +22,11 @@
 #include "base/task_group.h"
 #include "catalog/table.h"
 #include "format/table_schema.h"
+#include "headrace/ingest_terms.h"
 #include "ingest/event.h"
 #include "ingest/event_format.h"
 
 namespace headrace::ingest {
-
-struct CommitEvery {
-  std::optional<int64_t> rows;
-  std::optional<int64_t> milliseconds;
-  bool file = false;  // after each input file
-};
-
-struct IngestProgress {
-  int64_t bytes_read = 0;
-  std::optional<int64_t> bytes_total;  // nothing for standard input and packed files
-  int64_t lines_read = 0;
-  int64_t commits = 0;
-};
 
 struct IngestOptions {
   std::vector<std::string> inputs;  // files, globs, "-" for standard input; read in this order
@@ -66,22 +54,6 @@ struct CreateRequest {
   std::vector<std::string> primary_key;  // empty: from the keys file or the key part of the message, else refused
   std::vector<std::string> partition_by;
   std::map<std::string, std::string> table_options;
-};
-
-struct IngestReport {
-  std::string job;
-  int64_t lines = 0;
-  int64_t applied = 0;
-  int64_t ignored = 0;
-  int64_t dead_letters = 0;
-  int64_t rows = 0;
-  int64_t commits = 0;
-  std::optional<int64_t> last_snapshot;
-  std::map<std::string, int64_t> ignored_by_rule;
-  bool already_ingested = false;
-  bool resumed = false;
-  bool cancelled = false;
-  std::vector<std::string> notes;
 };
 
 class Ingestion {
