@@ -27,16 +27,6 @@ Result<std::string> StatementText(const std::string& ddl) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-Status AddOptions(const std::vector<std::string>& pairs, TableDefinition* definition) {
-  for (const std::string& pair : pairs) {
-    const size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Status::Invalid("option ", pair, " is not of the form key=value");
-    definition->options[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-  return Status::OK();
-}
-
 Result<TableDefinition> DefinitionOf(CreateOptions* options) {
   TableDefinition definition;
   if (!options->ddl.empty()) {
@@ -55,7 +45,10 @@ Result<TableDefinition> DefinitionOf(CreateOptions* options) {
   if (!options->primary_key.empty()) definition.primary_key = options->primary_key;
   if (!options->partition_by.empty()) definition.partition_by = options->partition_by;
   if (!options->comment.empty()) definition.comment = options->comment;
-  ARROW_RETURN_NOT_OK(AddOptions(options->options, &definition));
+  for (const std::string& option : options->options) {
+    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(option, "option"));
+    definition.options.insert_or_assign(std::move(pair.first), std::move(pair.second));
+  }
   return definition;
 }
 

@@ -78,11 +78,9 @@ Status FillOptions(Arguments* arguments) {
     return Status::Invalid("--on-truncate ", arguments->on_truncate, ": write delete or refuse");
   }
   options.truncate_deletes = arguments->on_truncate == "delete";
-  for (const std::string& pair : arguments->table_options) {
-    const size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Status::Invalid("option ", pair, " is not of the form key=value");
-    options.table_options[pair.substr(0, equals)] = pair.substr(equals + 1);
+  for (const std::string& option : arguments->table_options) {
+    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(option, "option"));
+    options.table_options.insert_or_assign(std::move(pair.first), std::move(pair.second));
   }
   if (!options.create && (!options.table_options.empty() || !options.partition_by.empty())) {
     return Status::Invalid("--option and --partition-by belong to a new table: add --create");

@@ -17,6 +17,13 @@ Result<std::shared_ptr<arrow::io::OutputStream>> StandardOutput() {
   return arrow::io::FileOutputStream::Open(copy);
 }
 
+// Columns of the terminal that standard output is, or 0 when it is none.
+int TerminalWidth() {
+  winsize size{};
+  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
 Result<RowFormat> FormatOf(const OutputOptions& options) {
   if (!options.format.empty()) {
     ARROW_ASSIGN_OR_RAISE(RowFormat format, ParseRowFormat(options.format));
@@ -37,12 +44,6 @@ void AddOutputOptions(CLI::App* sub, OutputOptions* options) {
       ->type_name("FILE");
 }
 
-int TerminalWidth(int descriptor) {
-  winsize size{};
-  if (!isatty(descriptor) || ioctl(descriptor, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
-
 Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
                                             std::shared_ptr<arrow::Schema> schema) {
   ARROW_ASSIGN_OR_RAISE(RowFormat format, FormatOf(options));
@@ -57,7 +58,7 @@ Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
     ARROW_ASSIGN_OR_RAISE(stream, arrow::io::FileOutputStream::Open(options.file));
   }
   return OpenRowSink(format, std::move(schema), std::move(stream),
-                     options.file.empty() ? TerminalWidth(STDOUT_FILENO) : 0);
+                     options.file.empty() ? TerminalWidth() : 0);
 }
 
 Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch) {

@@ -24,7 +24,4 @@ Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
 // Writes one small batch whole.
 Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch);
 
-// Columns of the terminal behind a descriptor, or 0 when it is none.
-int TerminalWidth(int descriptor);
-
 }  // namespace headrace::cli

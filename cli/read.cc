@@ -63,11 +63,9 @@ struct GetArguments {
 
 Result<int> RunGet(const GetArguments& arguments, Session& session) {
   std::vector<std::pair<std::string, std::string>> key;
-  for (const std::string& pair : arguments.key) {
-    const size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Status::Invalid("key part ", pair, " is not of the form column=value");
-    key.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  for (const std::string& part : arguments.key) {
+    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(part, "key part"));
+    key.push_back(std::move(pair));
   }
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));

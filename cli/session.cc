@@ -31,6 +31,13 @@ void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command) {
   sub->callback([chosen, command = std::move(command)] { chosen->run = command; });
 }
 
+Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return Status::Invalid(what, " ", text, " is not of the form name=value");
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 Result<int64_t> ParseBytes(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

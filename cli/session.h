@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -61,6 +62,9 @@ void AddInspect(CLI::App* app, Chosen* chosen);
 void AddMaintenance(CLI::App* app, Chosen* chosen);  // compact, drop, rename, jobs
 void AddDemo(CLI::App* app, Chosen* chosen);
 void AddCompletion(CLI::App* app, Chosen* chosen);
+
+// "key=value" cut at its first '='; an error naming `what` when there is none or nothing before it.
+Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what);
 
 // "64 MiB", "1g", "500000": bytes.
 Result<int64_t> ParseBytes(const std::string& text);
