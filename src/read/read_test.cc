@@ -174,6 +174,21 @@ TEST(FindByKey, FindsNothingForAnAbsentKeyAndRefusesAWrongOne) {
   EXPECT_TRUE(IsKind(FindByKey(table, first, {Value{}}, {}).status(), ErrorKind::kInvalid));
 }
 
+// Another engine's schema may say what ours refuses to make: it must not be able to end the program.
+TEST(FindByKey, SearchesEveryBucketWhereTheBucketDoesNotFollowFromTheKey) {
+  Table table = OpenFixture("customer-8821-none", "customers");
+  TableSchema schema = *table.schema;
+  schema.options["bucket-key"] = "name";
+  table.schema = std::make_shared<const TableSchema>(std::move(schema));
+  const Snapshot before_delete = ReadSnapshot(table, SnapshotId(3)).ValueOrDie();
+  for (const BucketFunction function : {BucketFunction::kDefault, BucketFunction::kMod}) {
+    table.options.bucket_function = function;
+    const auto row = FindByKey(table, before_delete, {Value(int64_t{8821})}, {});
+    ASSERT_TRUE(row.ok()) << row.status();
+    ASSERT_NE(*row, nullptr);
+  }
+}
+
 TEST(PlanSplits, PutsEveryLiveFileIntoOneSplitAndNeverPartsOverlappingFiles) {
   for (const auto& [fixture, name] : {std::pair{"lsm-many-runs", "t"},
                                       {"lsm-partial", "t"},
