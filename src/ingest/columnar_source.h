@@ -2,7 +2,7 @@
 //
 // Columns go by name; a missing one is null, an unknown one is refused. Types go into types that hold every value they may have, or
 // every value they do have: what would be rounded, cut or out of range is refused, for the row it stands in. A position is a number of
-// rows; the file is known again by its size and both its ends. One thread.
+// rows; a file is known again by its size and both its ends, an Arrow stream from standard input by the bytes read so far. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace headrace::ingest {
 
 class ColumnarSource {
  public:
-  // `format` is kParquet or kArrow.
+  // `format` is kParquet or kArrow; "-" is an Arrow stream.
   static Result<std::unique_ptr<ColumnarSource>> Open(const std::string& path, EventFormat format);
   ~ColumnarSource();
 
@@ -31,7 +31,7 @@ class ColumnarSource {
   Result<std::shared_ptr<arrow::RecordBatch>> Next();
   const std::string& path() const { return path_; }
   int64_t size_bytes() const { return size_bytes_; }
-  const std::string& hash() const { return hash_; }  // of the file's size and both its ends
+  std::string hash() const;
   // Passes over the rows that were consumed. kInvalid when it is not the same file.
   Status SkipTo(const InputPosition& position);
 
@@ -39,10 +39,14 @@ class ColumnarSource {
   explicit ColumnarSource(std::string path) : path_(std::move(path)) {}
   Status OpenParquet();
   Status OpenArrow();
+  Status OpenStream(const std::shared_ptr<arrow::io::InputStream>& stream);
+  Status OpenStandardInput();
   Status HashEnds();
+  class HashedInput;
 
   const std::string path_;
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;
+  std::shared_ptr<arrow::io::RandomAccessFile> file_;  // null for standard input
+  std::shared_ptr<HashedInput> input_;                 // null for files
   std::function<Result<std::shared_ptr<arrow::RecordBatch>>()> read_;
   std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<arrow::RecordBatch> rest_;  // of a batch that was skipped into, or is too long

@@ -27,7 +27,8 @@ class SampledEvent {
  public:
   bool Parse(const std::string& line, const std::string* key_line) {
     event_ = key_ = schema_ = nullptr;
-    if (!line_.Parse(line) || !IsObject(&line_.root())) return false;
+    broken_ = !line_.Parse(line);
+    if (broken_ || !IsObject(&line_.root())) return false;
     const JsonToken* root = &line_.root();
     const JsonToken* value = FindMember(*root, "value");
     if (value == nullptr) value = FindMember(*root, "payload");
@@ -42,6 +43,7 @@ class SampledEvent {
     return event_ != nullptr && FindMember(*event_, "op") != nullptr && IsObject(FindMember(*event_, "source"));
   }
 
+  bool is_broken() const { return broken_; }
   const JsonToken& event() const { return *event_; }
   const JsonToken* schema() const { return schema_; }
   SourceName source() const { return SourceNameOf(FindMember(*event_, "source")); }
@@ -69,6 +71,7 @@ class SampledEvent {
     return key != nullptr && (IsObject(key) || key->is_null()) ? key : &root;
   }
 
+  bool broken_ = false;
   JsonTape line_;
   JsonTape value_tape_;
   JsonTape key_tape_;
@@ -138,7 +141,10 @@ std::vector<std::string> SourceTablesOf(const Sample& sample) {
   std::vector<std::string> names;
   SampledEvent event;
   for (const std::string& line : sample.lines) {
-    if (!event.Parse(line, nullptr) || !event.source().known()) continue;
+    const bool is_event = event.Parse(line, nullptr);
+    // Reading stops at a line that is not JSON, so what follows it does not count.
+    if (!is_event && event.is_broken() && line.find_first_not_of(" \t\r") != std::string::npos) break;
+    if (!is_event || !event.source().known()) continue;
     const JsonToken* op = FindMember(event.event(), "op");
     if (op->kind != JsonKind::kString || op->view() == "m") continue;
     std::string name = event.source().ToString();

@@ -28,7 +28,7 @@ Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& opt
 Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options, const CreateRequest& request);
 Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options, const CreateRequest& request);
 
-// The source tables of the sampled events, as "schema.table".
+// The source tables of the sampled events up to the first line that is not JSON, as "schema.table".
 std::vector<std::string> SourceTablesOf(const Sample& sample);
 
 }  // namespace headrace::ingest

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <arrow/type.h>
 #include <xxhash.h>
 
 #include "ingest/columnar_source.h"
@@ -100,7 +101,7 @@ Status OpenedIngestion::Open() {
 Status OpenedIngestion::CheckOptions() const {
   const auto stdins = std::count(inputs_.paths.begin(), inputs_.paths.end(), "-");
   if (stdins > 1) return Invalid("ingesting: standard input (-) is named ", stdins, " times; it can be read once");
-  if (stdins == 1 && IsColumnar(inputs_.format)) {
+  if (stdins == 1 && inputs_.format == EventFormat::kParquet) {
     return Unsupported("ingesting: ", NameOf(inputs_.format), " is read from files, not from standard input; write it to a file first");
   }
   std::vector<std::string> sorted = inputs_.paths;
@@ -172,8 +173,10 @@ Result<NewTable> OpenedIngestion::ProposeTable(const CreateRequest& request) {
       return TableOfCsv(sample_, options_, request);
     case EventFormat::kParquet:
     case EventFormat::kArrow: {
-      HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<ColumnarSource> source, ColumnarSource::Open(inputs_.paths.front(), inputs_.format));
-      return TableOfArrow(*source->schema(), options_, request);
+      HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<ColumnarSource> source, ColumnarSource::Open(inputs_.paths.front(), inputs_.format));
+      const std::shared_ptr<arrow::Schema> schema = source->schema();
+      if (inputs_.paths.front() == "-") inputs_.opened_columns = std::move(source);
+      return TableOfArrow(*schema, options_, request);
     }
   }
   return Invalid("creating the table: no format");

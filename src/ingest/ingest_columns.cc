@@ -6,7 +6,10 @@
 namespace headrace::ingest {
 
 Result<IngestRun::Turn> IngestRun::RunColumns(const std::string& path) {
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<ColumnarSource> source, ColumnarSource::Open(path, inputs_.format));
+  std::unique_ptr<ColumnarSource> source = path == "-" ? std::move(inputs_.opened_columns) : nullptr;
+  if (source == nullptr) {
+    HEADRACE_ASSIGN_OR_RETURN(source, ColumnarSource::Open(path, inputs_.format));
+  }
   InputPosition* entry = EntryOf(path);
   if (!entry->hash.empty()) HEADRACE_RETURN_NOT_OK(source->SkipTo(*entry));
   entry->hash = source->hash();
@@ -17,6 +20,7 @@ Result<IngestRun::Turn> IngestRun::RunColumns(const std::string& path) {
     }
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, source->Next());
     if (batch == nullptr) break;
+    entry->hash = source->hash();  // of a stream: before its end is read, so that coming back finds the same
     HEADRACE_ASSIGN_OR_RETURN(Turn turn, HandleBatch(source.get(), entry, batch));
     if (turn == Turn::kOn) {
       HEADRACE_ASSIGN_OR_RETURN(turn, CommitIfDue());

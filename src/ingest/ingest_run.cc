@@ -330,7 +330,11 @@ Result<IngestRun::Turn> IngestRun::CommitIfDue() {
   const int64_t rows = every.rows.value_or(by_default ? kDefaultRows : INT64_MAX);
   const DeadLetters* letters = writer_->dead_letters();
   bool due = writer_->rows_since_commit() >= rows;
-  due = due || (writer_->current() != nullptr && writer_->current()->byte_size() >= kBytesOfCurrentRows);
+  if (writer_->current() != nullptr) {
+    due = due || writer_->current()->byte_size() >= std::min(kBytesOfCurrentRows, options_.budget->limit() / 8);
+    // With a sequence field the newest row is not always the one that counts: the committed table says which does.
+    due = due || (!table_.options.sequence_fields.empty() && writer_->rows_since_commit() > 0);
+  }
   due = due || (letters != nullptr && letters->bytes() - writer_->committed().dead_letter_bytes >= kBytesOfDeadLetters);
   if (!due && every.milliseconds && (now_.lines % kLinesBetweenClocks == 0 || has_stdin())) {
     due = writer_->ms_since_commit() >= *every.milliseconds && now_.lines > writer_->committed().lines;

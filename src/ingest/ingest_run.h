@@ -20,7 +20,9 @@ namespace headrace::ingest {
 struct RunInputs {
   std::vector<std::string> paths;  // expanded
   EventFormat format = EventFormat::kDebeziumJson;
-  std::unique_ptr<LineSource> opened;  // standard input, already looked at; else null
+  // Standard input, already looked at; else null.
+  std::unique_ptr<LineSource> opened = nullptr;
+  std::unique_ptr<ColumnarSource> opened_columns = nullptr;
 };
 
 class IngestRun {

@@ -236,6 +236,15 @@ TEST_F(IngestTest, MalformedLinesGoToTheDeadLettersByteForByte) {
   EXPECT_EQ(letters, 51);
 }
 
+TEST_F(IngestTest, MalformedLinesStopAtTheFirstOne) {
+  const TestTable made = Customers();
+  IngestReport report;
+  EXPECT_THAT(RunIngest(made.table, OptionsFor(Fixture("malformed.jsonl")), &report).ToString(),
+              HasSubstr("malformed.jsonl, line 4: not JSON: Missing a closing quotation mark in string, at byte 54"));
+  EXPECT_EQ(report.lines, 3);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(1));
+}
+
 TEST_F(IngestTest, ABadRecordStopsWithItsPlaceAndWhatCameBeforeIsCommitted) {
   const TestTable made = Customers();
   const std::string good = Customer(1, "one") + Customer(2, "two");
@@ -578,6 +587,65 @@ TEST_F(IngestTest, ParquetAndArrowGoIntoNarrowerTypesExactlyOrNotAtAll) {
     ASSERT_TRUE(RunIngest(stops.table, options, &report).ok());
     EXPECT_EQ(report.dead_letters, 50);
   }
+}
+
+TEST_F(IngestTest, AnArrowStreamComesFromStandardInputToo) {
+  const std::shared_ptr<arrow::RecordBatch> rows = SomeRows();
+  const auto write = [&](const std::string& name, int batches) {
+    auto file = Must(arrow::io::FileOutputStream::Open(folder_ / name));
+    auto writer = Must(arrow::ipc::MakeStreamWriter(file, rows->schema()));
+    for (int i = 0; i < batches; ++i) EXPECT_TRUE(writer->WriteRecordBatch(*rows->Slice(i * 10, 10)).ok());
+    EXPECT_TRUE(writer->Close().ok());
+    return std::string(folder_ / name);
+  };
+  const std::string whole = write("whole", 5);
+  const TestTable made = MakeTestTable("id INT, price FLOAT, kind STRING", {}, {{"bucket", "-1"}});
+  IngestOptions options = OptionsFor("-");
+  options.format = EventFormat::kArrow;
+  options.job = "pipe";
+  options.commit_every.rows = 15;
+  std::atomic<bool> cancel = false;
+  options.cancel = &cancel;
+  options.progress = [&](const IngestProgress& progress) { cancel = progress.lines_read >= 10; };
+  IngestReport report;
+  {
+    const StandardInput input(whole);
+    ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  }
+  EXPECT_TRUE(report.cancelled);
+  EXPECT_EQ(report.lines, 10);
+  cancel = false;
+  options.progress = nullptr;
+  {
+    const StandardInput input(whole);
+    const Status status = RunIngest(made.table, options, &report);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  EXPECT_TRUE(report.resumed);
+  EXPECT_THAT(RowsOf(made.table), SizeIs(50));
+  {
+    const StandardInput input(whole);
+    ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+    EXPECT_TRUE(report.already_ingested);
+  }
+  {
+    const StandardInput input(write("shorter", 3));
+    EXPECT_THAT(RunIngest(made.table, options, &report).ToString(), HasSubstr("fewer rows"));
+  }
+  options.format = EventFormat::kParquet;
+  EXPECT_THAT(RunIngest(made.table, options, &report).ToString(), HasSubstr("not from standard input"));
+}
+
+TEST_F(IngestTest, WithASequenceFieldValuesThatWereNotSentComeFromTheRowThatWins) {
+  const TestTable made = MakeTestTable("id INT NOT NULL, seq INT, v STRING, big STRING", {"id"}, {{"bucket", "1"}, {"sequence.field", "seq"}});
+  const std::string unsent = "\"__debezium_unavailable_value\"";
+  const std::string path = Write("in.jsonl", R"({"op":"c","after":{"id":1,"seq":5,"v":"a","big":"winner"}})" "\n"
+                                             R"({"op":"u","after":{"id":1,"seq":3,"v":"late","big":"loser"}})" "\n"
+                                             R"({"op":"u","after":{"id":1,"seq":6,"v":"b","big":)" + unsent + "}}\n");
+  IngestReport report;
+  const Status status = RunIngest(made.table, OptionsFor(path), &report);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(RowsOf(made.table), ElementsAre("big=winner|id=1|seq=6|v=b"));
 }
 
 TEST_F(IngestTest, AProposedTableTakesTheWholeCapture) {

@@ -191,6 +191,7 @@ struct JsonTape::Builder {
 };
 
 bool JsonTape::Fail(std::string_view what, size_t at) {
+  if (what.ends_with('.')) what.remove_suffix(1);
   error_.assign("not JSON: ").append(what).append(", at byte ").append(std::to_string(at + 1));
   return false;
 }

@@ -1,5 +1,7 @@
 #include "ingest/table_writer.h"
 
+#include <algorithm>
+
 #include <arrow/record_batch.h>
 #include <arrow/array.h>
 
@@ -75,7 +77,7 @@ int64_t TableWriter::ms_since_commit() const { return table_.clock->NowMs() - la
 Status TableWriter::PassRowsOn(bool at_once) {
   const int64_t rows = buffer_.rows();
   if (rows == 0) return Status::OK();
-  if (!at_once && rows < kRowsToPassOn && (rows % kRowsBetweenSizes != 0 || buffer_.byte_size() < kBytesToPassOn)) return Status::OK();
+  if (!at_once && rows < kRowsToPassOn && (rows % kRowsBetweenSizes != 0 || buffer_.byte_size() < std::min(kBytesToPassOn, options_.budget->limit() / 16))) return Status::OK();
   HEADRACE_ASSIGN_OR_RETURN(const RowBuffer::Batch batch, buffer_.Finish());
   return Pass(batch.rows, batch.kinds);
 }
