@@ -66,9 +66,11 @@ Result<std::optional<int64_t>> FindLatestNumber(const NumberedFolder& folder) {
 }
 
 Result<std::optional<int64_t>> FindEarliestNumber(const NumberedFolder& folder) {
+  // A hint above the truth would hide history that is there: it counts only when nothing stands before it.
   if (const auto hint = ReadHint(folder, "EARLIEST")) {
     HEADRACE_ASSIGN_OR_RETURN(const bool there, Exists(folder, *hint));
-    if (there) return hint;
+    HEADRACE_ASSIGN_OR_RETURN(const bool earlier, Exists(folder, *hint - 1));
+    if (there && !earlier) return hint;
   }
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, ListNumbers(folder));
   if (numbers.empty()) return std::nullopt;

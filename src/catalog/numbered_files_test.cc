@@ -56,12 +56,14 @@ TEST_F(NumberedFiles, ALatestHintCountsOnlyWhenItsFileIsThereAndTheNextIsNot) {
   EXPECT_THAT(*FindLatestNumber(folder_), Optional(3));
 }
 
-TEST_F(NumberedFiles, AnEarliestHintCountsOnlyWhenItsFileIsThere) {
+TEST_F(NumberedFiles, AnEarliestHintCountsOnlyWhenItsFileIsThereAndNoneBeforeIt) {
   for (const char* name : {"snapshot-4", "snapshot-5"}) Put(name);
   Put("EARLIEST", "3");
   EXPECT_THAT(*FindEarliestNumber(folder_), Optional(4));
-  Put("EARLIEST", "5");  // advice is believed: what lies before it is being expired
-  EXPECT_THAT(*FindEarliestNumber(folder_), Optional(5));
+  Put("EARLIEST", "4");
+  EXPECT_THAT(*FindEarliestNumber(folder_), Optional(4));
+  Put("EARLIEST", "5");  // too high: history that is there must not be passed over
+  EXPECT_THAT(*FindEarliestNumber(folder_), Optional(4));
 }
 
 TEST_F(NumberedFiles, AWrittenHintIsPlainDecimalText) {

@@ -32,9 +32,9 @@ constexpr std::string_view kExtension = ".parquet";
 // Where one column that is handed out comes from.
 struct Source {
   DataField wanted;
-  DataType written;        // as the file's schema declares it
-  int root = -1;           // top-level column of the Parquet file, -1: all null
-  int batch_column = -1;   // its place among the columns that are read
+  DataType written;       // as the file's schema declares it
+  int root = -1;          // top-level column of the Parquet file, -1: all null
+  int batch_column = -1;  // its place among the columns that are read
 };
 
 // Errors of the store keep their kind; anything else that goes wrong with the bytes is a corrupt file.
@@ -74,7 +74,8 @@ bool IsAllDictionary(const parquet::FileMetaData& footer, int leaf) {
     if (chunk->encoding_stats().empty()) return false;
     for (const parquet::PageEncodingStats& pages : chunk->encoding_stats()) {
       if (pages.page_type == parquet::PageType::DICTIONARY_PAGE) continue;
-      if (pages.encoding != parquet::Encoding::RLE_DICTIONARY && pages.encoding != parquet::Encoding::PLAIN_DICTIONARY) {
+      if (pages.encoding != parquet::Encoding::RLE_DICTIONARY &&
+          pages.encoding != parquet::Encoding::PLAIN_DICTIONARY) {
         return false;
       }
     }
@@ -85,9 +86,10 @@ bool IsAllDictionary(const parquet::FileMetaData& footer, int leaf) {
 // Finds the columns of one file: by the names of the schema it was written with, mapped to the table by field id.
 class ColumnFinder {
  public:
+  // `partial`: the manifest says that the file holds only some columns of its schema.
   ColumnFinder(const std::string& path, const TableSchema& table, const TableSchema& written,
-               const parquet::SchemaDescriptor& file)
-      : path_(path), table_(table), written_(written), file_(file) {}
+               const parquet::SchemaDescriptor& file, bool partial)
+      : path_(path), table_(table), written_(written), file_(file), partial_(partial) {}
 
   Result<std::vector<Source>> Find(const ReadColumns& columns) const {
     std::vector<Source> sources;
@@ -98,7 +100,8 @@ class ColumnFinder {
       }
     }
     const std::vector<DataField> own = SequenceAndKindFields();
-    for (const auto& [asked, field] : {std::pair(columns.sequence, &own[0]), std::pair(columns.kind, &own[1])}) {
+    for (const auto& [asked, field] :
+         {std::pair(columns.sequence, &own[0]), std::pair(columns.kind, &own[1])}) {
       if (!asked) continue;
       HEADRACE_ASSIGN_OR_RETURN(Source source, Own(*field));
       sources.push_back(std::move(source));
@@ -122,9 +125,9 @@ class ColumnFinder {
     if (written == nullptr) return source;
     source.written = written->type;
     source.root = RootOf(written->name);
-    if (source.root < 0 && !written->type.nullable) {
+    if (source.root < 0 && !partial_) {
       return Corruption("reading ", path_, ": no column \"", written->name, "\", which schema ", written_.id,
-                        " declares NOT NULL");
+                        " declares");
     }
     HEADRACE_RETURN_NOT_OK(Checked(source));
     return source;
@@ -135,7 +138,8 @@ class ColumnFinder {
     const std::string value_name = key.name.substr(kKeyPrefix.size());
     const DataField* written = FindById(written_.fields, key.id - kKeyFieldIdBase);
     if (written == nullptr) {
-      return Corruption("reading ", path_, ": schema ", written_.id, " has no key column \"", value_name, "\"");
+      return Corruption("reading ", path_, ": schema ", written_.id, " has no key column \"", value_name,
+                        "\"");
     }
     Source source;
     source.wanted = key;
@@ -145,8 +149,8 @@ class ColumnFinder {
     const bool value_is_read = std::find(values.begin(), values.end(), value_name) != values.end();
     source.root = copy < 0 || (value >= 0 && value_is_read) ? value : copy;
     if (source.root < 0) {
-      return Corruption("reading ", path_, ": neither \"", kKeyPrefix, written->name, "\" nor \"", written->name,
-                        "\" is in the file");
+      return Corruption("reading ", path_, ": neither \"", kKeyPrefix, written->name, "\" nor \"",
+                        written->name, "\" is in the file");
     }
     HEADRACE_RETURN_NOT_OK(Checked(source));
     return source;
@@ -157,7 +161,8 @@ class ColumnFinder {
     source.wanted = field;
     source.written = field.type;
     source.root = RootOf(field.name);
-    if (source.root < 0) return Corruption("reading ", path_, ": the key-value file has no column \"", field.name, "\"");
+    if (source.root < 0)
+      return Corruption("reading ", path_, ": the key-value file has no column \"", field.name, "\"");
     return source;
   }
 
@@ -171,6 +176,7 @@ class ColumnFinder {
   const TableSchema& table_;
   const TableSchema& written_;
   const parquet::SchemaDescriptor& file_;
+  bool partial_;
 };
 
 class ParquetDataFileReader final : public DataFileReader {
@@ -181,14 +187,16 @@ class ParquetDataFileReader final : public DataFileReader {
         batch_rows_(std::max<int64_t>(1, options.batch_rows)),
         pool_(options.pool == nullptr ? arrow::default_memory_pool() : options.pool) {}
 
-  Status Open(std::shared_ptr<arrow::io::RandomAccessFile> file, const TableSchema& table, const TableSchema& written,
-              const ReadColumns& columns) {
+  Status Open(std::shared_ptr<arrow::io::RandomAccessFile> file, const TableSchema& table,
+              const TableSchema& written, const ReadColumns& columns, bool partial) {
     HEADRACE_RETURN_NOT_OK(Guarded(path_, [&] { return OpenParquet(std::move(file)); }));
     const parquet::FileMetaData& footer = *file_->parquet_reader()->metadata();
     if (footer.num_rows() != rows_) {
-      return Corruption("reading ", path_, ": the file has ", footer.num_rows(), " rows, its manifest entry says ", rows_);
+      return Corruption("reading ", path_, ": the file has ", footer.num_rows(),
+                        " rows, its manifest entry says ", rows_);
     }
-    HEADRACE_ASSIGN_OR_RETURN(sources_, ColumnFinder(path_, table, written, *footer.schema()).Find(columns));
+    HEADRACE_ASSIGN_OR_RETURN(sources_,
+                              ColumnFinder(path_, table, written, *footer.schema(), partial).Find(columns));
     std::vector<DataField> fields;
     for (const Source& source : sources_) fields.push_back(source.wanted);
     schema_ = ToArrowSchema(fields);
@@ -214,6 +222,8 @@ class ParquetDataFileReader final : public DataFileReader {
     parquet::ReaderProperties properties(pool_);
     properties.enable_buffered_stream();
     properties.set_buffer_size(kStreamBufferBytes);
+    // A flipped bit in a page is an error, not a wrong value. Java writes the checksums as well.
+    properties.set_page_checksum_verification(true);
     parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
     arrow_properties.set_batch_size(batch_rows_);
     arrow_properties.set_pre_buffer(false);
@@ -243,12 +253,14 @@ class ParquetDataFileReader final : public DataFileReader {
     for (const int root : roots) {
       const std::vector<int>& own = leaves_of_root[root];
       leaves.insert(leaves.end(), own.begin(), own.end());
-      int96_.push_back(HasInt96(*file_->parquet_reader(), own) ? Int96Values::Make(file_->parquet_reader(), own)
-                                                               : nullptr);
+      int96_.push_back(HasInt96(*file_->parquet_reader(), own)
+                           ? Int96Values::Make(file_->parquet_reader(), own)
+                           : nullptr);
     }
     for (Source& source : sources_) {
       if (source.root < 0) continue;
-      source.batch_column = static_cast<int>(std::lower_bound(roots.begin(), roots.end(), source.root) - roots.begin());
+      source.batch_column =
+          static_cast<int>(std::lower_bound(roots.begin(), roots.end(), source.root) - roots.begin());
     }
     if (leaves.empty()) return Status::OK();
     std::vector<int> row_groups(footer.num_row_groups());
@@ -264,7 +276,8 @@ class ParquetDataFileReader final : public DataFileReader {
     rows_read_ += count;
     arrow::ArrayVector columns;
     for (const std::shared_ptr<arrow::Field>& field : schema_->fields()) {
-      HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> nulls, arrow::MakeArrayOfNull(field->type(), count, pool_));
+      HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> nulls,
+                                arrow::MakeArrayOfNull(field->type(), count, pool_));
       columns.push_back(std::move(nulls));
     }
     *result = arrow::RecordBatch::Make(schema_, count, std::move(columns));
@@ -281,8 +294,9 @@ class ParquetDataFileReader final : public DataFileReader {
     arrow::ArrayVector columns;
     for (const Source& source : sources_) {
       if (source.batch_column < 0) {
-        HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> nulls,
-                                  arrow::MakeArrayOfNull(ToArrowType(source.wanted.type), raw.num_rows(), pool_));
+        HEADRACE_ASSIGN_OR_RETURN(
+            std::shared_ptr<arrow::Array> nulls,
+            arrow::MakeArrayOfNull(ToArrowType(source.wanted.type), raw.num_rows(), pool_));
         columns.push_back(std::move(nulls));
         continue;
       }
@@ -291,7 +305,8 @@ class ParquetDataFileReader final : public DataFileReader {
         // Two columns may come from one: a key and its value.
         std::shared_ptr<arrow::Array>& once = exact[source.batch_column];
         if (once == nullptr) {
-          HEADRACE_ASSIGN_OR_RETURN(once, values->Replace(source.wanted.name, *column, source.written, pool_));
+          HEADRACE_ASSIGN_OR_RETURN(once,
+                                    values->Replace(source.wanted.name, *column, source.written, pool_));
         }
         column = once;
       }
@@ -317,15 +332,18 @@ class ParquetDataFileReader final : public DataFileReader {
 
 }  // namespace
 
-Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::string& path, const DataFileMeta& file,
+Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::string& path,
+                                                     const DataFileMeta& file,
                                                      const FileReadOptions& options) {
   if (!path.ends_with(kExtension)) {
-    return Unsupported("reading ", path, ": option file.format: only parquet data files are read (name ending ", kExtension,
+    return Unsupported("reading ", path,
+                       ": option file.format: only parquet data files are read (name ending ", kExtension,
                        "); rewrite the table with file.format=parquet");
   }
   std::shared_ptr<const TableSchema> written = options.table_schema;
   if (written->id != file.schema_id) {
-    if (!options.schema_by_id) return Invalid("reading ", path, ": no way to find schema ", file.schema_id, " was given");
+    if (!options.schema_by_id)
+      return Invalid("reading ", path, ": no way to find schema ", file.schema_id, " was given");
     auto found = options.schema_by_id(file.schema_id);
     if (!found.ok()) return WithContext("reading " + path, found.status());
     written = std::move(found).ValueUnsafe();
@@ -333,8 +351,8 @@ Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::st
   auto opened = store->OpenForRead(path);
   if (!opened.ok()) return WithContext("reading " + path, opened.status());
   auto reader = std::make_unique<ParquetDataFileReader>(path, file.row_count, options);
-  HEADRACE_RETURN_NOT_OK(
-      reader->Open(std::move(opened).ValueUnsafe(), *options.table_schema, *written, options.columns));
+  HEADRACE_RETURN_NOT_OK(reader->Open(std::move(opened).ValueUnsafe(), *options.table_schema, *written,
+                                      options.columns, file.write_columns.has_value()));
   return reader;
 }
 

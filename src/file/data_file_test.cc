@@ -23,9 +23,12 @@ using testing::HasSubstr;
 
 constexpr char kEveryType[] =
     "id BIGINT NOT NULL, b BOOLEAN, t TINYINT, s SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE, "
-    "d9 DECIMAL(9, 2), d18 DECIMAL(18, 4), d20 DECIMAL(20, 3), d38 DECIMAL(38, 18), c CHAR(5), v VARCHAR(20), str STRING, "
-    "bin BINARY(4), vb VARBINARY(16), by BYTES, dt DATE, tm TIME(3), ts0 TIMESTAMP(0), ts3 TIMESTAMP(3), ts6 TIMESTAMP(6), "
-    "ts9 TIMESTAMP(9), z3 TIMESTAMP_LTZ(3), z6 TIMESTAMP_LTZ(6), z9 TIMESTAMP_LTZ(9), a ARRAY<INT>, aa ARRAY<ARRAY<BIGINT>>, "
+    "d9 DECIMAL(9, 2), d18 DECIMAL(18, 4), d20 DECIMAL(20, 3), d38 DECIMAL(38, 18), c CHAR(5), v "
+    "VARCHAR(20), str STRING, "
+    "bin BINARY(4), vb VARBINARY(16), by BYTES, dt DATE, tm TIME(3), ts0 TIMESTAMP(0), ts3 TIMESTAMP(3), ts6 "
+    "TIMESTAMP(6), "
+    "ts9 TIMESTAMP(9), z3 TIMESTAMP_LTZ(3), z6 TIMESTAMP_LTZ(6), z9 TIMESTAMP_LTZ(9), a ARRAY<INT>, aa "
+    "ARRAY<ARRAY<BIGINT>>, "
     "ad ARRAY<DECIMAL(20, 3)>, m MAP<STRING, INT>, ms MULTISET<STRING>, "
     "r ROW<x INT, y STRING, z ROW<p DOUBLE, q ARRAY<TIMESTAMP(9)>>>, ar ARRAY<ROW<x BIGINT, y STRING>>, "
     "mr MAP<STRING, ROW<x TIMESTAMP(6), y TIMESTAMP(9)>>";
@@ -68,7 +71,10 @@ class DataFile : public testing::Test {
       EXPECT_TRUE((*batch)->ValidateFull().ok()) << (*batch)->ValidateFull();
       batches.push_back(*batch);
     }
-    return arrow::Table::FromRecordBatches((*reader)->schema(), batches).ValueOrDie()->CombineChunks().ValueOrDie();
+    return arrow::Table::FromRecordBatches((*reader)->schema(), batches)
+        .ValueOrDie()
+        ->CombineChunks()
+        .ValueOrDie();
   }
 
   static std::vector<std::string> Names(const TableSchema& schema) {
@@ -106,7 +112,8 @@ TEST_F(DataFile, OfEveryTypeReadsBackAsItWasWritten) {
     const auto table = ReadBack((*files)[0], schema, {.values = Names(*schema)});
     const auto expected = arrow::Table::FromRecordBatches(written).ValueOrDie()->CombineChunks().ValueOrDie();
     for (int i = 0; i < table->num_columns(); ++i) {
-      EXPECT_TRUE(table->column(i)->Equals(*expected->column(i), arrow::EqualOptions().nans_equal(true).signed_zeros_equal(false)))
+      EXPECT_TRUE(table->column(i)->Equals(*expected->column(i),
+                                           arrow::EqualOptions().nans_equal(true).signed_zeros_equal(false)))
           << table->field(i)->ToString();
     }
     EXPECT_EQ((*files)[0].min_sequence, 100);
@@ -115,9 +122,9 @@ TEST_F(DataFile, OfEveryTypeReadsBackAsItWasWritten) {
   }
 }
 
-
 // Customers with a composite key whose declared order is not the column order.
-constexpr char kOrders[] = "customer STRING NOT NULL, order_id INT NOT NULL, amount DOUBLE, note STRING, tags ARRAY<STRING>";
+constexpr char kOrders[] =
+    "customer STRING NOT NULL, order_id INT NOT NULL, amount DOUBLE, note STRING, tags ARRAY<STRING>";
 
 std::shared_ptr<arrow::RecordBatch> Orders(const TableSchema& schema, int64_t first, int64_t count) {
   arrow::Int32Builder ids;
@@ -126,8 +133,7 @@ std::shared_ptr<arrow::RecordBatch> Orders(const TableSchema& schema, int64_t fi
   arrow::Int8Builder kinds;
   arrow::DoubleBuilder amounts;
   auto tags_values = std::make_shared<arrow::StringBuilder>();
-  arrow::ListBuilder tags(arrow::default_memory_pool(), tags_values,
-                          ToArrowType(schema.fields[4].type));
+  arrow::ListBuilder tags(arrow::default_memory_pool(), tags_values, ToArrowType(schema.fields[4].type));
   for (int64_t i = first; i < first + count; ++i) {
     EXPECT_TRUE(ids.Append(static_cast<int32_t>(i)).ok());
     EXPECT_TRUE(customers.Append("customer " + std::to_string(i % 7)).ok());
@@ -144,8 +150,9 @@ std::shared_ptr<arrow::RecordBatch> Orders(const TableSchema& schema, int64_t fi
   const auto customer = customers.Finish().ValueOrDie();
   return arrow::RecordBatch::Make(
       ToArrowSchema(KeyValueFields(schema)), count,
-      arrow::ArrayVector{id, customer, sequences.Finish().ValueOrDie(), kinds.Finish().ValueOrDie(), customer, id,
-       amounts.Finish().ValueOrDie(), notes.Finish().ValueOrDie(), tags.Finish().ValueOrDie()});
+      arrow::ArrayVector{id, customer, sequences.Finish().ValueOrDie(), kinds.Finish().ValueOrDie(), customer,
+                         id, amounts.Finish().ValueOrDie(), notes.Finish().ValueOrDie(),
+                         tags.Finish().ValueOrDie()});
 }
 
 std::vector<Value> Decoded(const BinaryRow& row, std::vector<DataType> types) {
@@ -173,7 +180,8 @@ TEST_F(DataFile, OfAKeyedTableHasTheFactsOfItsRows) {
     const auto key_types = schema->TypesOf({"order_id", "customer"});
     EXPECT_EQ(Decoded(file.min_key, key_types), (std::vector<Value>{0, std::string("customer 0")}));
     EXPECT_EQ(Decoded(file.max_key, key_types), (std::vector<Value>{999, std::string("customer 5")}));
-    EXPECT_EQ(Decoded(file.key_stats.max_values, key_types), (std::vector<Value>{999, std::string("customer 6")}));
+    EXPECT_EQ(Decoded(file.key_stats.max_values, key_types),
+              (std::vector<Value>{999, std::string("customer 6")}));
     EXPECT_EQ(file.value_stats_columns, (std::vector<std::string>{"customer", "order_id", "amount", "note"}));
     const auto value_types = schema->TypesOf({"customer", "order_id", "amount", "note"});
     EXPECT_EQ(Decoded(file.value_stats.min_values, value_types),
@@ -181,9 +189,11 @@ TEST_F(DataFile, OfAKeyedTableHasTheFactsOfItsRows) {
     EXPECT_EQ(Decoded(file.value_stats.max_values, value_types),
               (std::vector<Value>{std::string("customer 6"), 999, 499.0, std::string("a note that is m")}));
     EXPECT_EQ(file.value_stats.null_counts, (std::vector<std::optional<int64_t>>{0, 0, 334, 0}));
-    const auto table = ReadBack(file, schema, {.keys = true, .sequence = true, .kind = true, .values = {"amount"}});
+    const auto table =
+        ReadBack(file, schema, {.keys = true, .sequence = true, .kind = true, .values = {"amount"}});
     EXPECT_EQ(table->schema()->field_names(),
-              (std::vector<std::string>{"_KEY_order_id", "_KEY_customer", "_SEQUENCE_NUMBER", "_VALUE_KIND", "amount"}));
+              (std::vector<std::string>{"_KEY_order_id", "_KEY_customer", "_SEQUENCE_NUMBER", "_VALUE_KIND",
+                                        "amount"}));
     EXPECT_EQ(table->column(0)->GetScalar(999).ValueOrDie()->ToString(), "999");
     EXPECT_EQ(table->column(1)->GetScalar(6).ValueOrDie()->ToString(), "customer 6");
     EXPECT_EQ(table->column(3)->GetScalar(3).ValueOrDie()->ToString(), "3");
@@ -223,11 +233,12 @@ TEST_F(DataFile, OfFloatsHasNoBoundsWhenItHoldsNanAndSignedZerosAsJavaHasThem) {
   for (const float v : {0.0f, 1.0f, 2.0f}) ASSERT_TRUE(b.Append(v).ok());
   for (const double v : {-1.0, -0.0, -2.0}) ASSERT_TRUE(c.Append(v).ok());
   auto writer = OpenRowWriter(Spec(schema), 0).ValueOrDie();
-  ASSERT_TRUE(writer
-                  ->Write(*arrow::RecordBatch::Make(
-                      ToArrowSchema(schema->fields), 3,
-                      arrow::ArrayVector{a.Finish().ValueOrDie(), b.Finish().ValueOrDie(), c.Finish().ValueOrDie()}))
-                  .ok());
+  ASSERT_TRUE(
+      writer
+          ->Write(*arrow::RecordBatch::Make(
+              ToArrowSchema(schema->fields), 3,
+              arrow::ArrayVector{a.Finish().ValueOrDie(), b.Finish().ValueOrDie(), c.Finish().ValueOrDie()}))
+          .ok());
   const DataFileMeta file = writer->Close().ValueOrDie()[0];
   const auto min = Decoded(file.value_stats.min_values, schema->TypesOf(Names(*schema)));
   const auto max = Decoded(file.value_stats.max_values, schema->TypesOf(Names(*schema)));
@@ -280,10 +291,11 @@ TEST_F(DataFile, RefusesNullsInNotNullColumnsAndForeignTypesByName) {
   const auto schema = SchemaOf("k INT NOT NULL, v STRING", {});
   const auto ints = arrow::MakeArrayOfNull(arrow::int32(), 3).ValueOrDie();
   const auto texts = arrow::MakeArrayOfNull(arrow::utf8(), 3).ValueOrDie();
-  for (const auto& [columns, named] :
-       {std::pair(arrow::ArrayVector{ints, texts}, "column k"), std::pair(arrow::ArrayVector{ints, ints}, "column")}) {
+  for (const auto& [columns, named] : {std::pair(arrow::ArrayVector{ints, texts}, "column k"),
+                                       std::pair(arrow::ArrayVector{ints, ints}, "column")}) {
     auto writer = OpenRowWriter(Spec(schema), 0).ValueOrDie();
-    const auto fields = arrow::schema({arrow::field("k", columns[0]->type()), arrow::field("v", columns[1]->type())});
+    const auto fields =
+        arrow::schema({arrow::field("k", columns[0]->type()), arrow::field("v", columns[1]->type())});
     const Status status = writer->Write(*arrow::RecordBatch::Make(fields, 3, columns));
     EXPECT_EQ(KindOf(status), ErrorKind::kInvalid);
     EXPECT_THAT(status.ToString(), HasSubstr(named));
@@ -294,7 +306,7 @@ TEST_F(DataFile, RefusesNullsInNotNullColumnsAndForeignTypesByName) {
   EXPECT_THAT(refused.status().ToString(), HasSubstr("lzma"));
 }
 
-// Every prefix and many single flipped bytes: an error with the file's name or the rows, never a crash.
+// Every prefix and many single flipped bytes: an error with the file's name or the very rows, never a crash or another value.
 TEST_F(DataFile, ThatIsDamagedIsAnErrorNamingIt) {
   const auto schema = SchemaOf(kOrders, {"order_id", "customer"});
   auto writer = OpenKeyValueWriter(Spec(schema)).ValueOrDie();
@@ -304,13 +316,21 @@ TEST_F(DataFile, ThatIsDamagedIsAnErrorNamingIt) {
   FileReadOptions read;
   read.table_schema = schema;
   read.columns = {.keys = true, .sequence = true, .kind = true, .values = Names(*schema)};
+  std::vector<std::shared_ptr<arrow::RecordBatch>> whole;
   const auto attempt = [&](const std::string& damaged) -> Status {
     EXPECT_TRUE(store_.Replace("/t/bucket-0/x.parquet", damaged).ok());
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
     HEADRACE_ASSIGN_OR_RETURN(auto reader, OpenDataFile(&store_, "/t/bucket-0/x.parquet", file, read));
     while (true) {
       HEADRACE_ASSIGN_OR_RETURN(const auto batch, reader->Next());
-      if (batch == nullptr) return Status::OK();
+      if (batch == nullptr) break;
+      batches.push_back(batch);
     }
+    if (whole.empty()) whole = batches;
+    EXPECT_EQ(batches.size(), whole.size());
+    for (size_t i = 0; i < batches.size() && i < whole.size(); ++i)
+      EXPECT_TRUE(batches[i]->Equals(*whole[i]));
+    return Status::OK();
   };
   ASSERT_TRUE(attempt(bytes).ok());
   for (size_t length = 0; length < bytes.size(); length += 7) {

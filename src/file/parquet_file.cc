@@ -33,10 +33,10 @@ struct CodecName {
 };
 // Names as Java's file.compression takes them, in any case. Its "lz4" is Hadoop's framing, not the raw blocks.
 constexpr CodecName kCodecs[] = {
-    {"zstd", arrow::Compression::ZSTD},          {"snappy", arrow::Compression::SNAPPY},
-    {"gzip", arrow::Compression::GZIP},          {"lz4", arrow::Compression::LZ4_HADOOP},
-    {"lz4_raw", arrow::Compression::LZ4},        {"brotli", arrow::Compression::BROTLI},
-    {"none", arrow::Compression::UNCOMPRESSED},  {"uncompressed", arrow::Compression::UNCOMPRESSED},
+    {"zstd", arrow::Compression::ZSTD},         {"snappy", arrow::Compression::SNAPPY},
+    {"gzip", arrow::Compression::GZIP},         {"lz4", arrow::Compression::LZ4_HADOOP},
+    {"lz4_raw", arrow::Compression::LZ4},       {"brotli", arrow::Compression::BROTLI},
+    {"none", arrow::Compression::UNCOMPRESSED}, {"uncompressed", arrow::Compression::UNCOMPRESSED},
 };
 
 Result<arrow::Compression::type> CodecFromOption(const std::string& text) {
@@ -92,8 +92,8 @@ class Sink final : public arrow::io::OutputStream {
 // A Parquet file writer that lets us see the open row group's size: Arrow's writer for record batches does not.
 class WatchedContents final : public parquet::ParquetFileWriter::Contents {
  public:
-  WatchedContents(std::unique_ptr<parquet::ParquetFileWriter> inner, std::shared_ptr<parquet::schema::GroupNode> schema,
-                  parquet::RowGroupWriter** open_group)
+  WatchedContents(std::unique_ptr<parquet::ParquetFileWriter> inner,
+                  std::shared_ptr<parquet::schema::GroupNode> schema, parquet::RowGroupWriter** open_group)
       : Contents(std::move(schema), nullptr), inner_(std::move(inner)), open_group_(open_group) {}
 
   void Close() override {
@@ -108,7 +108,9 @@ class WatchedContents final : public parquet::ParquetFileWriter::Contents {
   int64_t num_rows() const override { return inner_->num_rows(); }
   int num_columns() const override { return inner_->num_columns(); }
   int num_row_groups() const override { return inner_->num_row_groups(); }
-  const std::shared_ptr<parquet::WriterProperties>& properties() const override { return inner_->properties(); }
+  const std::shared_ptr<parquet::WriterProperties>& properties() const override {
+    return inner_->properties();
+  }
   void AddKeyValueMetadata(const std::shared_ptr<const arrow::KeyValueMetadata>& metadata) override {
     inner_->AddKeyValueMetadata(metadata);
   }
@@ -118,14 +120,15 @@ class WatchedContents final : public parquet::ParquetFileWriter::Contents {
   parquet::RowGroupWriter** open_group_;
 };
 
-Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(const ParquetSettings& settings,
-                                                                  const std::shared_ptr<parquet::schema::GroupNode>& schema,
-                                                                  const arrow::RecordBatch& first) {
+Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
+    const ParquetSettings& settings, const std::shared_ptr<parquet::schema::GroupNode>& schema,
+    const arrow::RecordBatch& first) {
   HEADRACE_ASSIGN_OR_RETURN(const arrow::Compression::type codec, CodecFromOption(settings.compression));
   parquet::WriterProperties::Builder builder;
   builder.memory_pool(WriterPool(settings.pool));
   builder.compression(codec);
   if (codec == arrow::Compression::ZSTD) builder.compression_level(settings.zstd_level);
+  builder.enable_page_checksum();
   builder.write_batch_size(kWriteBatchRows);
   builder.max_row_group_length(kRowGroupRows);
   if (settings.dictionary.has_value()) {
@@ -144,7 +147,8 @@ Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(const ParquetS
 
 class ParquetFileWriting final : public ParquetFile {
  public:
-  ParquetFileWriting(Store* store, std::string path, std::shared_ptr<arrow::Schema> schema, std::shared_ptr<Sink> sink)
+  ParquetFileWriting(Store* store, std::string path, std::shared_ptr<arrow::Schema> schema,
+                     std::shared_ptr<Sink> sink)
       : store_(store), path_(std::move(path)), schema_(std::move(schema)), sink_(std::move(sink)) {}
   ~ParquetFileWriting() override { Abort(); }
 
@@ -200,8 +204,8 @@ class ParquetFileWriting final : public ParquetFile {
   int64_t OpenGroupBytes() const {
     if (open_group_ == nullptr) return 0;
     const auto buffered = open_group_->estimated_buffered_stats();
-    return open_group_->total_compressed_bytes() + buffered.value_bytes + buffered.dict_bytes + buffered.def_level_bytes +
-           buffered.rep_level_bytes;
+    return open_group_->total_compressed_bytes() + buffered.value_bytes + buffered.dict_bytes +
+           buffered.def_level_bytes + buffered.rep_level_bytes;
   }
 
   Status Check(const arrow::RecordBatch& batch) const {
@@ -213,8 +217,8 @@ class ParquetFileWriting final : public ParquetFile {
     for (int i = 0; i < batch.num_columns(); ++i) {
       const arrow::Field& field = *schema_->field(i);
       if (!batch.column(i)->type()->Equals(field.type())) {
-        return Invalid("writing ", path_, ", column ", field.name(), ": found ", batch.column(i)->type()->ToString(),
-                       ", the table wants ", field.type()->ToString());
+        return Invalid("writing ", path_, ", column ", field.name(), ": found ",
+                       batch.column(i)->type()->ToString(), ", the table wants ", field.type()->ToString());
       }
       if (!field.nullable() && batch.column(i)->null_count() > 0) {
         return Invalid("writing ", path_, ", column ", field.name(), ": it is NOT NULL and ",
@@ -251,7 +255,9 @@ class ParquetFileWriting final : public ParquetFile {
 
 }  // namespace
 
-Status CheckParquetCompression(const std::string& compression) { return CodecFromOption(compression).status(); }
+Status CheckParquetCompression(const std::string& compression) {
+  return CodecFromOption(compression).status();
+}
 
 arrow::MemoryPool* WriterPool(arrow::MemoryPool* wanted) {
   if (wanted != nullptr) return wanted;
@@ -263,7 +269,8 @@ Result<std::unique_ptr<ParquetFile>> ParquetFile::Create(Store* store, const std
                                                          const std::vector<DataField>& fields,
                                                          const ParquetSettings& settings,
                                                          const arrow::RecordBatch& first) {
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<parquet::schema::GroupNode> schema, ToParquetSchema(fields));
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<parquet::schema::GroupNode> schema,
+                            ToParquetSchema(fields));
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<parquet::WriterProperties> properties,
                             MakeProperties(settings, schema, first));
   auto opened = store->OpenForWrite(path);

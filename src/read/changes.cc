@@ -146,6 +146,11 @@ class SnapshotBySnapshot final : public ChangeStream {
     HEADRACE_ASSIGN_OR_RETURN(found, Find());
     if (found.has_value()) return found;
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotId> earliest, FindEarliestSnapshotId(table_));
+    if (earliest.has_value() && next_ > *earliest) {
+      return Corruption("following table ", table_.name, ": ", SnapshotPath(table_, next_),
+                        " is missing, although snapshots ", *earliest, " to ", newest,
+                        " should all be there");
+    }
     return SnapshotExpired("following table ", table_.name, ": snapshot ", next_.value,
                            " has expired and left no changelog; snapshots are retained from ",
                            earliest.has_value() ? earliest->value : 0, " to ", newest,
