@@ -154,7 +154,6 @@ struct FaultStore::State {
 
   void Done(size_t number, int64_t bytes = -1) {
     MutexLock lock(mutex);
-    if (number >= log.size()) return;  // the log was cleared meanwhile
     log[number].done = true;
     if (bytes >= 0) log[number].bytes = bytes;
   }
@@ -304,11 +303,6 @@ int64_t FaultStore::counted() const {
 std::vector<LoggedOperation> FaultStore::log() const {
   MutexLock lock(state_->mutex);
   return state_->log;
-}
-
-void FaultStore::ClearLog() {
-  MutexLock lock(state_->mutex);
-  state_->log.clear();
 }
 
 void FaultStore::SetHook(std::function<void(StoreOperation, const std::string&)> hook) {

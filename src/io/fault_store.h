@@ -83,7 +83,6 @@ class FaultStore final : public Store {
   // The operations counted since the plan was set.
   int64_t counted() const;
   std::vector<LoggedOperation> log() const;
-  void ClearLog();
   // Called before an operation is passed on, outside of any lock; for tests that want something to happen in between.
   void SetHook(std::function<void(StoreOperation operation, const std::string& path)> hook);
 
