@@ -42,7 +42,7 @@ struct TableInfo {
 
 struct ReadOptions {
   std::vector<std::string> columns;  // empty: all, in schema order
-  std::optional<int64_t> snapshot;   // nothing: the latest
+  std::optional<int64_t> snapshot;   // in the schema of its time; nothing: the latest, in the handle's
   int64_t batch_rows = 32768;
   bool key_ordered = false;  // rows of a bucket in key order
 };

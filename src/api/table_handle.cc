@@ -97,23 +97,25 @@ class OpenedTable final : public TableHandle {
   const TableInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<arrow::RecordBatchReader>> Read(const ReadOptions& options) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table_, options.columns));
     HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table_, options.snapshot));
+    HEADRACE_ASSIGN_OR_RETURN(const Table table, TableFor(options, snapshot));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table, options.columns));
     std::unique_ptr<arrow::RecordBatchReader> rows;
     if (snapshot) {
-      HEADRACE_ASSIGN_OR_RETURN(rows, OpenScan(table_, *snapshot, ScanOptionsOf(options)));
+      HEADRACE_ASSIGN_OR_RETURN(rows, OpenScan(table, *snapshot, ScanOptionsOf(options)));
     }
     return std::make_unique<AnnotatedReader>(std::move(rows), std::move(schema));
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Get(const std::vector<std::pair<std::string, std::string>>& key,
                                                   const ReadOptions& options) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table_, options.columns));
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, KeyValues(table_, key));
     HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table_, options.snapshot));
+    HEADRACE_ASSIGN_OR_RETURN(const Table table, TableFor(options, snapshot));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(table, options.columns));
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> values, KeyValues(table, key));
     if (!snapshot) return nullptr;
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> row,
-                              FindByKey(table_, *snapshot, values, ScanOptionsOf(options)));
+                              FindByKey(table, *snapshot, values, ScanOptionsOf(options)));
     if (row == nullptr) return nullptr;
     return arrow::RecordBatch::Make(schema, row->num_rows(), row->columns());
   }
@@ -161,6 +163,11 @@ class OpenedTable final : public TableHandle {
  private:
   Result<Table> OpenForWriting() const {
     return OpenTableAt(state_->store, state_->clock, table_.path, table_.name, Access::kWrite);
+  }
+
+  // A snapshot that is asked for shows its rows in the shape they had then, as Java's time travel does.
+  Result<Table> TableFor(const ReadOptions& options, const std::optional<Snapshot>& snapshot) const {
+    return options.snapshot && snapshot ? TableAsOf(table_, *snapshot) : Result<Table>(table_);
   }
 
   static ScanOptions ScanOptionsOf(const ReadOptions& options) {
