@@ -19,8 +19,9 @@
 namespace headrace::crash {
 namespace {
 
-constexpr int kEvents = 4000;
-constexpr int kKeys = 600;
+constexpr int kEvents = 2000;
+constexpr int kKeys = 400;
+constexpr int kKillsATable = 7;
 
 struct Event {
   std::optional<Row> before;
@@ -63,13 +64,29 @@ void AppendImage(std::string_view key, const std::optional<Row>& row, JsonWriter
       .EndObject();
 }
 
-std::string ToDebezium(const std::vector<Event>& events) {
+// One way to ingest.
+struct Way {
+  std::string name;
+  std::string commit_every;
+  int bad_line_every = 0;  // a line that is no event after that many; 0: none
+};
+std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
+
+// The lines, and the numbers of those that are no events.
+std::string ToDebezium(const std::vector<Event>& events, const Way& way, std::vector<int64_t>* bad_lines) {
   std::string lines;
+  int64_t number = 0;
   for (const Event& event : events) {
+    if (way.bad_line_every > 0 && ++number % way.bad_line_every == 0) {
+      lines += "{\"broken\": " + std::to_string(number) + "\n";
+      bad_lines->push_back(number++);
+    }
     JsonWriter writer(JsonLayout::kFlat);
     writer.BeginObject();
     AppendImage("before", event.before, &writer);
     AppendImage("after", event.after, &writer);
+    writer.Key("source").BeginObject().Field("connector", "postgresql").Field("db", "shop");
+    writer.Field("schema", "public").Field("table", "t").EndObject();
     writer.Field("op", !event.before ? "c" : !event.after ? "d" : "u").EndObject();
     lines += std::move(writer).Finish() + "\n";
   }
@@ -91,7 +108,7 @@ struct Shown {
   int64_t change_count = 0;
 };
 
-class KillTest : public testing::Test {
+class KillTest : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
     const char* const chosen = std::getenv("HEADRACE_CRASH_SEED");
@@ -103,7 +120,7 @@ class KillTest : public testing::Test {
     folder_ = std::filesystem::path(testing::TempDir()) / ("headrace-kill-" + NewUuid());
     std::filesystem::create_directories(folder_);
     events_ = MakeEvents(seed_);
-    std::ofstream(folder_ / "events.jsonl") << ToDebezium(events_);
+    std::ofstream(folder_ / "events.jsonl") << ToDebezium(events_, GetParam(), &bad_lines_);
   }
   void TearDown() override {
     if (!HasFailure()) std::filesystem::remove_all(folder_);
@@ -116,22 +133,44 @@ class KillTest : public testing::Test {
   }
 
   std::vector<std::string> IngestCommand() const {
-    return {"ingest",
-            "db.t",
-            (folder_ / "events.jsonl").string(),
-            "--format",
-            "debezium-json",
-            "--create",
-            "--primary-key",
-            "id",
-            "--option",
-            "bucket=2",
-            "--option",
-            "changelog-producer=input",
-            "--option",
-            "num-sorted-run.compaction-trigger=3",
-            "--commit-every",
-            "150"};
+    std::vector<std::string> command = {"ingest",
+                                        "db.t",
+                                        (folder_ / "events.jsonl").string(),
+                                        "--format",
+                                        "debezium-json",
+                                        "--create",
+                                        "--primary-key",
+                                        "id",
+                                        "--option",
+                                        "bucket=2",
+                                        "--option",
+                                        "changelog-producer=input",
+                                        "--option",
+                                        "num-sorted-run.compaction-trigger=3",
+                                        "--commit-every",
+                                        GetParam().commit_every};
+    if (!bad_lines_.empty()) {
+      command.insert(command.end(), {"--on-bad-record", "dead-letter=" + DeadLetterFile()});
+    }
+    return command;
+  }
+
+  std::string DeadLetterFile() const { return (folder_ / (warehouse_ + ".dead.jsonl")).string(); }
+
+  // Exit status 3 says that there are dead letters.
+  void ExpectDone(const Ending& ending) const {
+    EXPECT_TRUE(ending.status == 0 || (ending.status == 3 && !bad_lines_.empty()))
+        << ending.status << ": " << ending.err;
+  }
+
+  void CheckDeadLetters() const {
+    if (bad_lines_.empty()) return;
+    std::vector<int64_t> lines;
+    std::ifstream file(DeadLetterFile());
+    for (std::string line; std::getline(file, line);) {
+      lines.push_back(GetInt64(ParseJson(line, "a dead letter").ValueOrDie(), "line", line).ValueOrDie());
+    }
+    EXPECT_EQ(lines, bad_lines_) << "each bad line once, in order";
   }
 
   Shown Show() {
@@ -209,7 +248,7 @@ class KillTest : public testing::Test {
       if (ending.killed) {
         ++hits;
       } else {
-        EXPECT_EQ(ending.status, 0) << ending.err;
+        ExpectDone(ending);
         ended = true;
       }
       const Shown shown = Show();
@@ -222,12 +261,12 @@ class KillTest : public testing::Test {
       EXPECT_GE(now, before) << "acknowledged events are gone";
       before = now;
     }
-    const Ending last = Run(IngestCommand());
-    EXPECT_EQ(last.status, 0) << last.err;
+    ExpectDone(Run(IngestCommand()));
     EXPECT_EQ(CheckPrefix(Show()), kEvents);
-    const Ending again = Run(IngestCommand());
-    EXPECT_EQ(again.status, 0) << again.err;
+    CheckDeadLetters();
+    ExpectDone(Run(IngestCommand()));
     EXPECT_EQ(CheckPrefix(Show()), kEvents) << "ingested twice";
+    CheckDeadLetters();
     return hits;
   }
 
@@ -237,8 +276,9 @@ class KillTest : public testing::Test {
     const auto begin = std::chrono::steady_clock::now();
     const Ending ending = Run(IngestCommand());
     const auto end = std::chrono::steady_clock::now();
-    EXPECT_EQ(ending.status, 0) << ending.err;
+    ExpectDone(ending);
     EXPECT_EQ(CheckPrefix(Show()), kEvents);
+    CheckDeadLetters();
     return std::chrono::duration_cast<std::chrono::microseconds>(end - begin).count();
   }
 
@@ -247,26 +287,42 @@ class KillTest : public testing::Test {
   std::filesystem::path folder_;
   std::string warehouse_;
   std::vector<Event> events_;
+  std::vector<int64_t> bad_lines_;
 };
 
-TEST_F(KillTest, AnIngestKilledAtFortyMomentsEndsInTheSameTable) {
+std::string NameOfWay(const testing::TestParamInfo<Way>& info) { return info.param.name; }
+
+// Forty kills in all.
+class KilledIngest : public KillTest {};
+INSTANTIATE_TEST_SUITE_P(Committing, KilledIngest,
+                         testing::Values(Way{"ByRows", "100"}, Way{"ByTime", "30ms"},
+                                         Way{"WithDeadLetters", "100", 37}),
+                         NameOfWay);
+
+TEST_P(KilledIngest, EndsInTheSameTableWhenStartedAgain) {
   const int64_t whole_us = MeasureIngest();
   std::cout << "undisturbed: " << whole_us / 1000 << " ms" << std::endl;
   int hits = 0;
-  for (int table = 0; hits < 40 && !HasFailure(); ++table) {
-    ASSERT_LT(table, 40) << "too few kills hit the program";
-    hits += IngestWithKills(8, whole_us);
+  for (int table = 0; hits < 2 * kKillsATable && !HasFailure(); ++table) {
+    ASSERT_LT(table, 20) << "too few kills hit the program";
+    hits += IngestWithKills(kKillsATable, whole_us);
   }
   std::cout << hits << " kills" << std::endl;
 }
 
-TEST_F(KillTest, AKilledCompactionChangesNothingThatIsRead) {
+class KilledCompaction : public KillTest {};
+INSTANTIATE_TEST_SUITE_P(After, KilledCompaction, testing::Values(Way{"AnIngest", "100"}), NameOfWay);
+
+TEST_P(KilledCompaction, ChangesNothingThatIsRead) {
   const int64_t whole_us = MeasureIngest();
-  for (int i = 0; i < 12 && !HasFailure(); ++i) {
+  int hits = 0;
+  for (int i = 0; i < 8 && !HasFailure(); ++i) {
     const Ending ending = Run({"compact", "db.t", "--full"}, random_.Between(0, whole_us / 4));
     EXPECT_TRUE(ending.killed || ending.status == 0) << ending.err;
+    hits += ending.killed ? 1 : 0;
     EXPECT_EQ(CheckPrefix(Show()), kEvents);
   }
+  std::cout << hits << " kills" << std::endl;
   EXPECT_EQ(Run({"compact", "db.t", "--full"}).status, 0);
   EXPECT_EQ(CheckPrefix(Show()), kEvents);
 }
