@@ -1,4 +1,5 @@
 // `headrace create`: a table from a column list or from Flink's DDL.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -23,7 +24,8 @@ struct CreateOptions {
 Result<std::string> StatementText(const std::string& ddl) {
   if (!ddl.starts_with('@')) return ddl;
   std::ifstream file(ddl.substr(1), std::ios::binary);
-  if (!file) return Status::IOError("statement file ", ddl.substr(1), " cannot be read");
+  if (!file || std::filesystem::is_directory(ddl.substr(1)))
+    return Status::IOError("statement file ", ddl.substr(1), " cannot be read");
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
@@ -35,11 +37,10 @@ Result<TableDefinition> DefinitionOf(CreateOptions* options) {
     ARROW_ASSIGN_OR_RAISE(definition, ParseCreateTable(statement, &name));
     if (options->table.empty()) options->table = name;
     if (options->table.find('.') == std::string::npos && options->table.find('/') == std::string::npos) {
-      return Status::Invalid("the statement names table ", name, " without a database; give TABLE as db.",
-                             name);
+      return UsageError("the statement names table ", name, " without a database; give TABLE as db.", name);
     }
   } else {
-    if (options->schema.empty()) return Status::Invalid("a table needs columns: give --schema or --ddl");
+    if (options->schema.empty()) return UsageError("a table needs columns: give --schema or --ddl");
     definition.columns = options->schema;
   }
   if (!options->primary_key.empty()) definition.primary_key = options->primary_key;
@@ -54,7 +55,7 @@ Result<TableDefinition> DefinitionOf(CreateOptions* options) {
 
 Result<int> Run(CreateOptions options, Session& session) {
   ARROW_ASSIGN_OR_RAISE(const TableDefinition definition, DefinitionOf(&options));
-  if (options.table.empty()) return Status::Invalid("the table has no name: give TABLE as db.table");
+  if (options.table.empty()) return UsageError("the table has no name: give TABLE as db.table");
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(options.table));
   const Result<CreatedTable> created = engine->CreateTable(options.table, definition);
   if (!created.ok() && options.if_not_exists && KindOf(created.status()) == ErrorKind::kAlreadyExists) {

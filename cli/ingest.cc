@@ -29,7 +29,7 @@ Result<EventFormat> ParseEventFormat(const std::string& name) {
   if (name == "csv") return EventFormat::kCsv;
   if (name == "parquet") return EventFormat::kParquet;
   if (name == "arrow") return EventFormat::kArrow;
-  return Status::Invalid("format ", name, " is not known; use debezium-json, json, csv, parquet or arrow");
+  return UsageError("format ", name, " is not known; use debezium-json, json, csv, parquet or arrow");
 }
 
 // "10000" rows, "5s", "500ms", "2m", or "file".
@@ -44,7 +44,7 @@ Result<CommitEvery> ParseCommitEvery(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string unit(end, text.data() + text.size());
   if (error != std::errc() || number <= 0)
-    return Status::Invalid("--commit-every ", text, ": write 10000 (rows), 5s or file");
+    return UsageError("--commit-every ", text, ": write 10000 (rows), 5s or file");
   if (unit.empty()) {
     every.rows = number;
   } else if (unit == "ms") {
@@ -54,7 +54,7 @@ Result<CommitEvery> ParseCommitEvery(const std::string& text) {
   } else if (unit == "m" || unit == "min") {
     every.milliseconds = number * 60 * 1000;
   } else {
-    return Status::Invalid("--commit-every ", text, ": the unit ", unit, " is not known; use ms, s or m");
+    return UsageError("--commit-every ", text, ": the unit ", unit, " is not known; use ms, s or m");
   }
   return every;
 }
@@ -66,7 +66,7 @@ Status ParseBadRecordRule(const std::string& rule, IngestOptions* options) {
     options->dead_letter_file = rule.substr(kDeadLetter.size());
     return Status::OK();
   }
-  return Status::Invalid("--on-bad-record ", rule, ": write stop, or dead-letter=FILE");
+  return UsageError("--on-bad-record ", rule, ": write stop, or dead-letter=FILE");
 }
 
 Status FillOptions(Arguments* arguments) {
@@ -75,15 +75,18 @@ Status FillOptions(Arguments* arguments) {
   ARROW_ASSIGN_OR_RAISE(options.commit_every, ParseCommitEvery(arguments->commit_every));
   ARROW_RETURN_NOT_OK(ParseBadRecordRule(arguments->on_bad_record, &options));
   if (arguments->on_truncate != "delete" && arguments->on_truncate != "refuse") {
-    return Status::Invalid("--on-truncate ", arguments->on_truncate, ": write delete or refuse");
+    return UsageError("--on-truncate ", arguments->on_truncate, ": write delete or refuse");
   }
   options.truncate_deletes = arguments->on_truncate == "delete";
+  if (options.csv_delimiter == '"' || options.csv_delimiter == '\n' || options.csv_delimiter == '\r') {
+    return UsageError("--csv-delimiter: quotes and line ends cannot part fields");
+  }
   for (const std::string& option : arguments->table_options) {
     ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(option, "option"));
     options.table_options.insert_or_assign(std::move(pair.first), std::move(pair.second));
   }
   if (!options.create && (!options.table_options.empty() || !options.partition_by.empty())) {
-    return Status::Invalid("--option and --partition-by belong to a new table: add --create");
+    return UsageError("--option and --partition-by belong to a new table: add --create");
   }
   return Status::OK();
 }
@@ -107,7 +110,10 @@ void PrintReport(const std::string& table, const IngestReport& report, Session& 
     ignored += (ignored.empty() ? "  ignored: " : ", ") + CountText(count) + " " + rule;
   }
   if (!ignored.empty()) session.Note(ignored);
-  if (report.cancelled) session.Note("stopped on request; the same command goes on from here");
+  if (report.cancelled) {
+    session.Note(report.job.empty() ? "stopped on request; standard input without --job cannot be resumed"
+                                    : "stopped on request; the same command goes on from here");
+  }
 }
 
 Result<int> Run(Arguments arguments, Session& session) {
@@ -125,6 +131,7 @@ Result<int> Run(Arguments arguments, Session& session) {
   const Status status = Ingest(engine, arguments.table, arguments.options, &report);
   PrintReport(arguments.table, report, session);
   ARROW_RETURN_NOT_OK(status);
+  if (report.cancelled) return kFailed;
   return report.dead_letters > 0 ? kDoneWithDeadLetters : kDone;
 }
 
@@ -176,7 +183,8 @@ void AddIngest(CLI::App* app, Chosen* chosen) {
   sub->footer(R"(
 Every record is applied, ignored by rule (a tombstone, a heartbeat …) or bad: a bad one stops the ingest, with
 what came before it committed, or goes to the dead-letter file byte for byte (exit status 3).
-A killed ingest started again with the same command continues after the last committed record.
+A killed ingest started again with the same command continues after the last committed record. Quote globs: an input list that
+the shell has expanded to other files is another job. Exit status 1 when it was interrupted.
 
 Examples:
   headrace ingest shop.customers customers.jsonl --format debezium-json --create --keys customers.keys.jsonl

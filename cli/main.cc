@@ -1,5 +1,7 @@
 // The program `headrace`: global options, one command, an exit status.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include <arrow/compute/initialize.h>
@@ -40,9 +42,9 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* global) {
 }
 
 int Fail(const Status& status) {
-  std::fprintf(stderr, "headrace: %s: %s\n", std::string(NameOf(KindOf(status))).c_str(),
-               status.message().c_str());
-  return kFailed;
+  const std::string kind(IsUsageError(status) ? "wrong usage" : NameOf(KindOf(status)));
+  std::fprintf(stderr, "headrace: %s: %s\n", kind.c_str(), status.message().c_str());
+  return IsUsageError(status) ? kUsage : kFailed;
 }
 
 int Main(int argc, char** argv) {
@@ -72,7 +74,11 @@ int Main(int argc, char** argv) {
   if (!ready.ok()) return Fail(ready);
   Session session(global);
   const Result<int> result = chosen.run(session);
-  return result.ok() ? *result : Fail(result.status());
+  if (!result.ok()) return Fail(result.status());
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return Fail(Status::IOError("writing to standard output: ", std::strerror(errno)));
+  }
+  return *result;
 }
 
 }  // namespace

@@ -4,18 +4,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
+
+#include "cli/output_stream.h"
+#include "cli/session.h"
 
 namespace headrace::cli {
 namespace {
-
-// Standard output as a stream that is not closed with it.
-Result<std::shared_ptr<arrow::io::OutputStream>> StandardOutput() {
-  const int copy = dup(STDOUT_FILENO);
-  if (copy < 0) return Status::IOError("standard output cannot be written to: it is closed");
-  return arrow::io::FileOutputStream::Open(copy);
-}
 
 // Columns of the terminal that standard output is, or 0 when it is none.
 int TerminalWidth() {
@@ -49,14 +45,10 @@ Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
   ARROW_ASSIGN_OR_RAISE(RowFormat format, FormatOf(options));
   const bool binary = format == RowFormat::kParquet || format == RowFormat::kArrowStream;
   if (options.file.empty() && binary && isatty(STDOUT_FILENO)) {
-    return Status::Invalid("this format is not for a terminal; name a file with --output, or redirect");
+    return UsageError("this format is not for a terminal; name a file with --output, or redirect");
   }
-  std::shared_ptr<arrow::io::OutputStream> stream;
-  if (options.file.empty()) {
-    ARROW_ASSIGN_OR_RAISE(stream, StandardOutput());
-  } else {
-    ARROW_ASSIGN_OR_RAISE(stream, arrow::io::FileOutputStream::Open(options.file));
-  }
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::io::OutputStream> stream,
+                        options.file.empty() ? OpenStandardOutput() : OpenOutputFile(options.file));
   return OpenRowSink(format, std::move(schema), std::move(stream),
                      options.file.empty() ? TerminalWidth() : 0);
 }

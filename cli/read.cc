@@ -103,8 +103,8 @@ Status FillOptions(ChangesArguments* arguments) {
   } else if (arguments->from == "full") {
     changes.from = ChangesOptions::From::kFull;
   } else {
-    return Status::Invalid("--from ", arguments->from,
-                           ": write earliest, latest or full, or give --from-snapshot N");
+    return UsageError("--from ", arguments->from,
+                      ": write earliest, latest or full, or give --from-snapshot N");
   }
   return Status::OK();
 }

@@ -7,6 +7,25 @@
 #include <limits>
 
 namespace headrace::cli {
+namespace {
+
+constexpr char kUsageDetail[] = "headrace::cli::Usage";
+
+class UsageDetail final : public arrow::StatusDetail {
+ public:
+  const char* type_id() const override { return kUsageDetail; }
+  std::string ToString() const override { return "wrong usage"; }
+};
+
+}  // namespace
+
+Status MakeUsageError(std::string message) {
+  return Status(arrow::StatusCode::Invalid, std::move(message), std::make_shared<UsageDetail>());
+}
+
+bool IsUsageError(const Status& status) {
+  return status.detail() != nullptr && std::string_view(status.detail()->type_id()) == kUsageDetail;
+}
 
 Result<Engine*> Session::engine(const std::string& table) {
   if (engine_ == nullptr) {
@@ -34,7 +53,7 @@ void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command) {
 Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return Status::Invalid(what, " ", text, " is not of the form name=value");
+    return UsageError(what, " ", text, " is not of the form name=value");
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -53,7 +72,7 @@ Result<int64_t> ParseBytes(const std::string& text) {
   if (unit == "g" || unit == "gb" || unit == "gib") shift = 30;
   if (error != std::errc() || number <= 0 || shift < 0 ||
       number > (std::numeric_limits<int64_t>::max() >> shift)) {
-    return Status::Invalid("size ", text, " is not understood; write a number with k, m or g, as in 512m");
+    return UsageError("size ", text, " is not understood; write a number with k, m or g, as in 512m");
   }
   return number << shift;
 }

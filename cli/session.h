@@ -63,6 +63,15 @@ void AddMaintenance(CLI::App* app, Chosen* chosen);  // compact, drop, rename, j
 void AddDemo(CLI::App* app, Chosen* chosen);
 void AddCompletion(CLI::App* app, Chosen* chosen);
 
+// An argument that the parser let through and that means nothing: the exit status becomes kUsage.
+Status MakeUsageError(std::string message);
+bool IsUsageError(const Status& status);
+
+template <typename... Args>
+Status UsageError(Args&&... args) {
+  return MakeUsageError(Status::Invalid(std::forward<Args>(args)...).message());
+}
+
 // "key=value" cut at its first '='; an error naming `what` when there is none or nothing before it.
 Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what);
 

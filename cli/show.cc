@@ -43,7 +43,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ListTables(Engine* engine, const std
 
 Result<std::shared_ptr<arrow::RecordBatch>> Lookup(const Arguments& arguments, Engine* engine) {
   if (arguments.what == "tables") return ListTables(engine, arguments.table);
-  if (arguments.table.empty()) return Status::Invalid("show ", arguments.what, " needs a TABLE");
+  if (arguments.table.empty()) return UsageError("show ", arguments.what, " needs a TABLE");
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
   if (arguments.what == "schemas") return table->ShowSchemas();
   if (arguments.what == "snapshots") return table->ShowSnapshots();

@@ -157,6 +157,29 @@ Status CheckEnd(const Table& table, const ChangesOptions& options) {
                   " does not exist; the latest is ", newest, "; with follow the reader waits for it");
 }
 
+// The columns that a reader adds must not be there already.
+Status CheckNoClash(const Table& table, const arrow::Schema& schema) {
+  for (const char* added : {kRowKindColumn, kSnapshotColumn}) {
+    if (schema.GetFieldIndex(added) < 0) continue;
+    return Unsupported("changes of table ", table.name, ": its column ", added,
+                       " has the name of a column that changes add; choose the other columns by name");
+  }
+  return Status::OK();
+}
+
+Status CheckRange(const Table& table, const ChangesOptions& options) {
+  if (!options.to_snapshot) return Status::OK();
+  if (options.from == ChangesOptions::From::kFull) {
+    return Invalid("changes of table ", table.name,
+                   ": full begins with the latest state, it cannot end at snapshot ", *options.to_snapshot);
+  }
+  if (options.from == ChangesOptions::From::kSnapshot && *options.to_snapshot < options.from_snapshot) {
+    return Invalid("changes of table ", table.name, ": snapshot ", *options.to_snapshot,
+                   " to end at lies before snapshot ", options.from_snapshot, " to begin with");
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options) {
@@ -164,6 +187,8 @@ Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const
   arrow::FieldVector fields = {arrow::field(kRowKindColumn, arrow::utf8(), false),
                                arrow::field(kSnapshotColumn, arrow::int64(), false)};
   for (const std::shared_ptr<arrow::Field>& field : schema->fields()) fields.push_back(field);
+  HEADRACE_RETURN_NOT_OK(CheckNoClash(table, *schema));
+  HEADRACE_RETURN_NOT_OK(CheckRange(table, options));
   HEADRACE_RETURN_NOT_OK(CheckEnd(table, options));
   HEADRACE_ASSIGN_OR_RETURN(Start start, StartOf(table, options));
   std::unique_ptr<arrow::RecordBatchReader> state;

@@ -8,6 +8,7 @@
 #include "base/build_info.h"
 #include "base/error.h"
 #include "catalog/catalog.h"
+#include "format/table_options.h"
 #include "io/local_store.h"
 #include "io/store_path.h"
 
@@ -33,6 +34,10 @@ void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
     notes->push_back("changelog.time-retained=" + std::string(kDefaultChangelogRetention) +
                      ", so that changes outlive snapshots in engines that expire them "
                      "(Paimon's default is 1 h)");
+  }
+  for (const auto& [key, value] : options) {
+    if (FindOption(key) == nullptr)
+      notes->push_back("option " + key + ", which Paimon does not know: kept as it is");
   }
 }
 

@@ -1,6 +1,8 @@
 // UTF-8 as the Unicode standard bounds it: no overlong form, no surrogate, nothing above U+10FFFF.
 #include "base/text.h"
 
+#include <arrow/util/utf8.h>
+
 namespace headrace {
 
 std::string Joined(const std::vector<std::string>& parts, std::string_view separator) {
@@ -30,6 +32,15 @@ size_t Utf8CharacterBytes(std::string_view text) {
     return within(1, low, high) && within(2, 0x80, 0xBF) && within(3, 0x80, 0xBF) ? 4 : 0;
   }
   return 0;
+}
+
+bool IsUtf8(std::string_view text) {
+  // Arrow's validator wants its tables made once; making them again does nothing.
+  static const bool ready = [] {
+    arrow::util::InitializeUTF8();
+    return true;
+  }();
+  return ready && arrow::util::ValidateUTF8(text);
 }
 
 }  // namespace headrace

@@ -14,4 +14,6 @@ std::string Joined(const std::vector<std::string>& parts, std::string_view separ
 // Bytes of the well-formed UTF-8 character that `text` begins with; 0 when it begins with none.
 size_t Utf8CharacterBytes(std::string_view text);
 
+bool IsUtf8(std::string_view text);
+
 }  // namespace headrace

@@ -33,6 +33,10 @@ Status CheckNames(const std::vector<DataField>& fields, std::string_view where, 
   for (size_t i = 0; i < fields.size(); ++i) {
     const std::string& name = fields[i].name;
     if (TrimAscii(name).empty()) return Invalid(where, ": column ", i + 1, " has no name");
+    if (!IsUtf8(name)) return Invalid(where, ": the name of column ", i + 1, " is not UTF-8");
+    if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+      return Invalid(where, ": the name of column ", i + 1, " holds a control character");
+    }
     for (size_t j = 0; j < i; ++j) {
       if (fields[j].name == name) return Invalid(where, ": column '", name, "' is there twice");
     }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <arrow/util/utf8.h>
 
+#include "base/text.h"
 #include "ingest/json_lines_decoder.h"
 #include "ingest/value_decoder.h"
 
@@ -11,11 +11,6 @@ namespace headrace::ingest {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-bool IsUtf8(std::string_view text) {
-  arrow::util::InitializeUTF8();
-  return arrow::util::ValidateUTF8(text);
-}
 
 }  // namespace
 

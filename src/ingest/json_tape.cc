@@ -3,7 +3,6 @@
 #include <cstring>
 #include <mutex>
 
-#include <arrow/util/utf8.h>
 
 // The parser reports misuse by assertions of its own; input can never be misuse, and the checks below do not rely on them.
 #if defined(__SSE2__)
@@ -12,19 +11,12 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include "base/text.h"
+
 namespace headrace::ingest {
 namespace {
 
 constexpr size_t kPadding = 64;  // wide loads of the parser look past the end
-
-// Arrow's validator wants its tables made once in the process; making them is idempotent and cheap.
-bool IsUtf8(std::string_view text) {
-  static const bool ready = [] {
-    arrow::util::InitializeUTF8();
-    return true;
-  }();
-  return ready && arrow::util::ValidateUTF8(text);
-}
 
 // The parser's wide comparison passes over these six control characters inside strings; no JSON has them anywhere.
 bool HasLateControl(std::string_view text) {

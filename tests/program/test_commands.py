@@ -23,6 +23,10 @@ class Commands(ProgramCase):
         options = {r["option"]: r["value"] for r in self.rows("show", "options", "shop.t")}
         self.assertEqual(options["bucket"], "4")
 
+    def test_create_tells_of_an_option_that_paimon_does_not_know(self):
+        done = self.run_program("create", "shop.t", "--schema", "id INT", "--option", "bucket=-1", "--option", "no.such=1")
+        self.assertIn("no.such", done.stderr)
+
     def test_create_takes_pasted_ddl(self):
         self.run_program("create", "--ddl", "CREATE TABLE shop.o (id BIGINT, day DATE, v DECIMAL(10,2), PRIMARY KEY (id, day) NOT ENFORCED) "
                          "PARTITIONED BY (day) WITH ('bucket' = '1')")
@@ -122,6 +126,10 @@ class Commands(ProgramCase):
         self.run_program("nope", status=2)
         self.run_program("read", status=2)
         self.run_program("read", "a.b", "--nope", status=2)
+        self.run_program("get", "a.b", "id", status=2)
+        self.run_program("--memory", "abc", "show", "tables", status=2)
+        self.run_program("create", "a.b", "--schema", "id INT", "--option", "x", status=2)
+        self.assertIn("cannot be read", self.run_program("create", "--ddl", "@" + str(self.folder), status=1).stderr)
 
     def test_every_command_has_help_with_an_example(self):
         listing = self.run_program("--help").stdout

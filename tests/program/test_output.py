@@ -2,9 +2,10 @@
 
 import csv
 import io
+import subprocess
 import unittest
 
-from program_case import ProgramCase
+from program_case import PROGRAM, ProgramCase
 
 COLUMNS = "id INT, n BIGINT, d DECIMAL(10, 2), s STRING, t TIMESTAMP(0), b BYTES, f DOUBLE, a ARRAY<INT>"
 ROWS = [{"id": 1, "n": 9007199254740993, "d": "12.30", "s": 'quote " and, comma', "t": "2024-02-29T12:34:56", "b": "0a0b", "f": 0.1, "a": [1, 2]},
@@ -51,6 +52,26 @@ class Output(ProgramCase):
             self.run_program("ingest", table, path)
             expected = [{k: v for k, v in row.items() if k in ("id", "n", "d", "s", "t", "f")} for row in ROWS]
             self.assertEqual(self.rows("read", table, "--ordered"), expected, name)
+
+    def test_binary_forms_go_through_a_pipe(self):
+        for form, start in (("parquet", b"PAR1"), ("arrow", b"\xff\xff\xff\xff"), ("arrow-stream", b"\xff\xff\xff\xff")):
+            done = subprocess.run([PROGRAM, "--warehouse", str(self.warehouse), "read", "d.t", "--format", form], capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith(start), form)
+
+    def test_a_failed_read_leaves_the_output_file_as_it_was(self):
+        path = self.write("kept.jsonl", "what was there\n")
+        next((self.warehouse / "d.db/t/bucket-0").glob("data-*")).unlink()
+        self.run_program("read", "d.t", "--output", path, status=1)
+        self.assertEqual(path.read_text(), "what was there\n")
+        self.assertEqual([p.name for p in self.folder.glob("kept*")], ["kept.jsonl"])
+
+    def test_a_full_output_is_an_error_that_names_it(self):
+        for command in (["read", "d.t"], ["inspect", "d.t"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, "--warehouse", str(self.warehouse), *command], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertIn("No space left", done.stderr)
 
     def test_an_unknown_format_names_those_that_exist(self):
         self.assertIn("arrow-stream", self.run_program("read", "d.t", "--format", "xml", status=1).stderr)
