@@ -22,7 +22,6 @@ using Version = LoadedRows;
 Result<Version> OneRow(const LoadedRows& rows, int64_t row, const MergeColumns& columns) {
   Version version;
   version.batch = rows.batch->Slice(row, 1);
-  version.file = rows.file;
   version.kinds = rows.kinds + row;
   version.numbers = rows.numbers + row;
   if (!columns.sequences.empty()) {
@@ -43,6 +42,7 @@ Result<std::optional<Version>> FindInFile(const BucketFiles& files, const MergeC
     if (row < reader.size()) {
       if (keys.Compare(row, key, 0) != 0) return std::nullopt;
       HEADRACE_ASSIGN_OR_RETURN(Version version, OneRow(reader.rows(), row, columns));
+      version.file = &file;  // the reader's own copy ends with it
       return version;
     }
     HEADRACE_RETURN_NOT_OK(reader.Advance(reader.size()));

@@ -17,8 +17,7 @@ struct RowRef {
 
 struct Segments {
   std::vector<RowRef> rows;
-  std::vector<uint32_t>
-      starts;  // segment i is rows[starts[i]] … rows[starts[i + 1]] - 1, the last one ends at rows.size()
+  std::vector<uint32_t> starts;  // segment i is rows[starts[i]] up to the next start, or the end
 
   size_t count() const { return starts.size(); }
   std::span<const RowRef> operator[](size_t i) const {
