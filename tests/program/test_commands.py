@@ -48,6 +48,12 @@ class Commands(ProgramCase):
         self.assertEqual(self.rows("read", table, "--limit", 0), [])
         self.assertEqual({tuple(r) for r in self.rows("read", table, "--columns", "plan,id")}, {("plan", "id")})
 
+    def test_a_snapshot_of_the_past_is_read_in_the_shape_it_had(self):
+        fixture = FIXTURES / "schema-evolution"
+        lines = (fixture / "expected" / "keyed.scan-1.jsonl").read_text().splitlines()
+        rows = self.rows("read", fixture / "warehouse" / "peer.db" / "keyed", "--snapshot", 1)
+        self.assertCountEqual(rows, [json.loads(line) for line in lines])
+
     def test_read_of_an_absent_column_names_those_that_exist(self):
         table = self.filled()
         self.assertIn("id, name, plan", self.run_program("read", table, "--columns", "nope", status=1).stderr)
