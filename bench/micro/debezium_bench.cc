@@ -43,7 +43,8 @@ std::vector<std::string> Lines(const std::string& name) {
   return lines;
 }
 
-void Decode(benchmark::State& state, const std::string& fixture, const std::string& columns, const std::string& source) {
+void Decode(benchmark::State& state, const std::string& fixture, const std::string& columns,
+            const std::string& source) {
   const std::vector<std::string> lines = Lines(fixture);
   if (lines.empty()) {
     state.SkipWithError("run from the project's folder: tests/fixtures/cdc is not here");
@@ -72,13 +73,16 @@ void Decode(benchmark::State& state, const std::string& fixture, const std::stri
 }
 
 void BM_Debezium_Plain(benchmark::State& state) {
-  Decode(state, "pgbench.debezium.jsonl.zst", "aid INT NOT NULL, bid INT, abalance INT, filler STRING", "accounts");
+  Decode(state, "pgbench.debezium.jsonl.zst", "aid INT NOT NULL, bid INT, abalance INT, filler STRING",
+         "accounts");
 }
 void BM_Debezium_Text(benchmark::State& state) {
-  Decode(state, "customers.debezium.jsonl", "customer_id BIGINT NOT NULL, name STRING, email STRING, plan STRING, address STRING", "");
+  Decode(state, "customers.debezium.jsonl",
+         "customer_id BIGINT NOT NULL, name STRING, email STRING, plan STRING, address STRING", "");
 }
 void BM_Debezium_WithSchema(benchmark::State& state) {
-  Decode(state, "customers.debezium-schema.jsonl", "customer_id BIGINT NOT NULL, name STRING, email STRING, plan STRING, address STRING", "");
+  Decode(state, "customers.debezium-schema.jsonl",
+         "customer_id BIGINT NOT NULL, name STRING, email STRING, plan STRING, address STRING", "");
 }
 
 BENCHMARK(BM_Debezium_Plain);

@@ -66,8 +66,9 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> Events(const TableSchema& schem
     batches.push_back(arrow::RecordBatch::Make(
         ToArrowSchema(KeyValueFields(schema)), rows,
         arrow::ArrayVector{id, sequences.Finish().ValueOrDie(), kinds.Finish().ValueOrDie(), id,
-                           customers.Finish().ValueOrDie(), amounts.Finish().ValueOrDie(), status.Finish().ValueOrDie(),
-                           notes.Finish().ValueOrDie(), times.Finish().ValueOrDie()}));
+                           customers.Finish().ValueOrDie(), amounts.Finish().ValueOrDie(),
+                           status.Finish().ValueOrDie(), notes.Finish().ValueOrDie(),
+                           times.Finish().ValueOrDie()}));
   }
   return batches;
 }
@@ -83,7 +84,11 @@ struct Bench {
   Bench() { options.target_file_bytes = 128 << 20; }
 
   Result<DataFileMeta> Write() {
-    FileWriteSpec spec{.store = &store, .directory = "/b", .schema = schema, .options = &options, .names = &names,
+    FileWriteSpec spec{.store = &store,
+                       .directory = "/b",
+                       .schema = schema,
+                       .options = &options,
+                       .names = &names,
                        .clock = &clock};
     HEADRACE_ASSIGN_OR_RETURN(auto writer, OpenKeyValueWriter(spec));
     for (const auto& batch : batches) HEADRACE_RETURN_NOT_OK(writer->Write(*batch));
@@ -140,10 +145,12 @@ void ReadKeyValueFile(benchmark::State& state, const ReadColumns& columns) {
   }
   PerRow(state, file->size_bytes);
 }
-BENCHMARK_CAPTURE(ReadKeyValueFile, all,
-                  ReadColumns{true, true, true, {"id", "customer_id", "amount", "status", "note", "updated_at"}})
+BENCHMARK_CAPTURE(
+    ReadKeyValueFile, all,
+    ReadColumns{true, true, true, {"id", "customer_id", "amount", "status", "note", "updated_at"}})
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(ReadKeyValueFile, keys_and_kinds, ReadColumns{true, false, true, {}})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(ReadKeyValueFile, keys_and_kinds, ReadColumns{true, false, true, {}})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(ReadKeyValueFile, two_values, ReadColumns{false, false, false, {"amount", "status"}})
     ->Unit(benchmark::kMillisecond);
 

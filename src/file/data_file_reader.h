@@ -48,7 +48,8 @@ class DataFileReader {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
 };
 
-Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::string& path, const DataFileMeta& file,
+Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::string& path,
+                                                     const DataFileMeta& file,
                                                      const FileReadOptions& options);
 
 }  // namespace headrace

@@ -30,14 +30,16 @@ class RollingWriter final : public DataFileWriter {
   ~RollingWriter() override { Abort(); }
 
   Status Write(const arrow::RecordBatch& batch) override {
-    if (state_ != State::kOpen) return Invalid("writing into ", spec_.directory, ": the writer is closed or has failed");
+    if (state_ != State::kOpen)
+      return Invalid("writing into ", spec_.directory, ": the writer is closed or has failed");
     const Status status = WriteSlices(*Stored(batch));
     if (!status.ok()) Abort();
     return status;
   }
 
   Result<std::vector<DataFileMeta>> Close() override {
-    if (state_ != State::kOpen) return Invalid("closing files in ", spec_.directory, ": the writer is closed or has failed");
+    if (state_ != State::kOpen)
+      return Invalid("closing files in ", spec_.directory, ": the writer is closed or has failed");
     const Status status = CloseFile();
     if (!status.ok()) {
       Abort();
@@ -95,7 +97,8 @@ class RollingWriter final : public DataFileWriter {
     if (rows == 0) {
       bytes = std::max<int64_t>(1, arrow::util::ReferencedBufferSize(batch).ValueOr(batch.num_rows() * 64));
       rows = batch.num_rows();
-      const double fitting = static_cast<double>(target_bytes_) * static_cast<double>(rows) / static_cast<double>(bytes);
+      const double fitting =
+          static_cast<double>(target_bytes_) * static_cast<double>(rows) / static_cast<double>(bytes);
       return Rounded(fitting / 2);
     }
     const double left = static_cast<double>(target_bytes_ - bytes);
@@ -110,7 +113,8 @@ class RollingWriter final : public DataFileWriter {
 
   Status OpenFile(const arrow::RecordBatch& first) {
     name_ = spec_.role == FileRole::kData ? spec_.names->NextData() : spec_.names->NextChangelog();
-    HEADRACE_ASSIGN_OR_RETURN(file_, ParquetFile::Create(spec_.store, PathOf(name_), plan_.fields, settings_, first));
+    HEADRACE_ASSIGN_OR_RETURN(
+        file_, ParquetFile::Create(spec_.store, PathOf(name_), plan_.fields, settings_, first));
     facts_.emplace(&plan_, next_sequence_);
     return Status::OK();
   }
@@ -144,7 +148,8 @@ class RollingWriter final : public DataFileWriter {
   std::vector<DataFileMeta> files_;  // closed and durable
 };
 
-Result<std::unique_ptr<DataFileWriter>> OpenWriter(const FileWriteSpec& spec, FactsPlan plan, int64_t first_sequence) {
+Result<std::unique_ptr<DataFileWriter>> OpenWriter(const FileWriteSpec& spec, FactsPlan plan,
+                                                   int64_t first_sequence) {
   ParquetSettings settings;
   const bool own = spec.role == FileRole::kChangelog && !spec.options->changelog_compression.empty();
   settings.compression = own ? spec.options->changelog_compression : spec.options->file_compression;
@@ -162,9 +167,13 @@ FileNames::FileNames(std::string uuid, const TableOptions& options)
       data_prefix_(options.data_file_prefix),
       changelog_prefix_(options.changelog_file_prefix) {}
 
-std::string FileNames::NextData() { return data_prefix_ + uuid_ + "-" + std::to_string(next_++) + ".parquet"; }
+std::string FileNames::NextData() {
+  return data_prefix_ + uuid_ + "-" + std::to_string(next_++) + ".parquet";
+}
 
-std::string FileNames::NextChangelog() { return changelog_prefix_ + uuid_ + "-" + std::to_string(next_++) + ".parquet"; }
+std::string FileNames::NextChangelog() {
+  return changelog_prefix_ + uuid_ + "-" + std::to_string(next_++) + ".parquet";
+}
 
 Result<std::unique_ptr<DataFileWriter>> OpenKeyValueWriter(const FileWriteSpec& spec) {
   return OpenWriter(spec, PlanKeyValueFacts(spec.schema, *spec.options, spec.level), 0);

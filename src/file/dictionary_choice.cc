@@ -48,7 +48,8 @@ void Visit(const arrow::Array& array, std::vector<bool>* answers) {
       Visit(*static_cast<const arrow::MapArray&>(array).keys(), answers);
       return Visit(*static_cast<const arrow::MapArray&>(array).items(), answers);
     case arrow::Type::STRUCT:
-      for (const std::shared_ptr<arrow::Array>& child : static_cast<const arrow::StructArray&>(array).fields()) {
+      for (const std::shared_ptr<arrow::Array>& child :
+           static_cast<const arrow::StructArray&>(array).fields()) {
         Visit(*child, answers);
       }
       return;

@@ -19,8 +19,9 @@ TEST(ADictionary, IsForStringsThatRepeatAndNeverForNumbersOrForNothingButNulls) 
     ASSERT_TRUE(lists.Append().ok());
     ASSERT_TRUE(few_elements->Append("tag").ok());
   }
-  const arrow::ArrayVector columns{few.Finish().ValueOrDie(), many.Finish().ValueOrDie(), numbers.Finish().ValueOrDie(),
-                                   lists.Finish().ValueOrDie(), arrow::MakeArrayOfNull(arrow::utf8(), 5000).ValueOrDie()};
+  const arrow::ArrayVector columns{few.Finish().ValueOrDie(), many.Finish().ValueOrDie(),
+                                   numbers.Finish().ValueOrDie(), lists.Finish().ValueOrDie(),
+                                   arrow::MakeArrayOfNull(arrow::utf8(), 5000).ValueOrDie()};
   arrow::FieldVector fields;
   for (const auto& column : columns) fields.push_back(arrow::field("c", column->type()));
   EXPECT_THAT(ChooseDictionaries(*arrow::RecordBatch::Make(arrow::schema(fields), 5000, columns)),

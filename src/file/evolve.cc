@@ -14,7 +14,8 @@ namespace headrace {
 namespace {
 
 bool IsInteger(TypeRoot root) {
-  return root == TypeRoot::kTinyInt || root == TypeRoot::kSmallInt || root == TypeRoot::kInt || root == TypeRoot::kBigInt;
+  return root == TypeRoot::kTinyInt || root == TypeRoot::kSmallInt || root == TypeRoot::kInt ||
+         root == TypeRoot::kBigInt;
 }
 
 // Decimal digits that every value fits in.
@@ -41,7 +42,8 @@ bool IntegerWidens(TypeRoot from, const DataType& to) {
 bool AtomWidens(const DataType& from, const DataType& to) {
   if (IsInteger(from.root)) return IntegerWidens(from.root, to);
   switch (from.root) {
-    case TypeRoot::kBoolean: return to.root == TypeRoot::kBoolean || (to.root == TypeRoot::kVarChar && to.length >= 5);
+    case TypeRoot::kBoolean:
+      return to.root == TypeRoot::kBoolean || (to.root == TypeRoot::kVarChar && to.length >= 5);
     case TypeRoot::kFloat: return to.root == TypeRoot::kFloat || to.root == TypeRoot::kDouble;
     case TypeRoot::kDecimal:
       return to.root == TypeRoot::kDecimal && to.scale >= from.scale &&
@@ -88,7 +90,8 @@ Status Widens(const std::string& column, const DataType& from, const DataType& t
     return Status::OK();
   }
   return Unsupported("column ", column, ": the file holds ", ToSql(from), ", the table ", ToSql(to),
-                     "; only casts that lose nothing are built (wider numbers, decimals, strings, times; integers to text). ",
+                     "; only casts that lose nothing are built (wider numbers, decimals, strings, times; "
+                     "integers to text). ",
                      "Rewrite the table with a writer that casts, or alter the column to a type wide enough");
 }
 
@@ -97,24 +100,27 @@ struct Place {
   arrow::MemoryPool* pool;
 };
 
-Result<std::shared_ptr<arrow::ArrayData>> CastTo(const Place& place, const std::shared_ptr<arrow::ArrayData>& data,
+Result<std::shared_ptr<arrow::ArrayData>> CastTo(const Place& place,
+                                                 const std::shared_ptr<arrow::ArrayData>& data,
                                                  const std::shared_ptr<arrow::DataType>& type) {
   if (data->type->Equals(*type)) return data;
   arrow::compute::ExecContext context(place.pool);
   auto cast = arrow::compute::Cast(arrow::Datum(data), type, arrow::compute::CastOptions::Safe(), &context);
   if (cast.ok()) return cast->array();
-  return Corruption("column ", place.column, ": found ", data->type->ToString(), ", wanted ", type->ToString(), ": ",
-                    cast.status().message());
+  return Corruption("column ", place.column, ": found ", data->type->ToString(), ", wanted ",
+                    type->ToString(), ": ", cast.status().message());
 }
 
-std::shared_ptr<arrow::ArrayData> Retyped(const arrow::ArrayData& data, std::shared_ptr<arrow::DataType> type) {
+std::shared_ptr<arrow::ArrayData> Retyped(const arrow::ArrayData& data,
+                                          std::shared_ptr<arrow::DataType> type) {
   auto copy = std::make_shared<arrow::ArrayData>(data);
   copy->type = std::move(type);
   return copy;
 }
 
 // Times of day and instants are the same numbers whatever the file says about zones.
-std::shared_ptr<arrow::ArrayData> WithZoneOf(const std::shared_ptr<arrow::ArrayData>& data, const DataType& from) {
+std::shared_ptr<arrow::ArrayData> WithZoneOf(const std::shared_ptr<arrow::ArrayData>& data,
+                                             const DataType& from) {
   if (data->type->id() != arrow::Type::TIMESTAMP) return data;
   if (from.root != TypeRoot::kTimestamp && from.root != TypeRoot::kTimestampLtz) return data;
   const auto& found = static_cast<const arrow::TimestampType&>(*data->type);
@@ -123,10 +129,12 @@ std::shared_ptr<arrow::ArrayData> WithZoneOf(const std::shared_ptr<arrow::ArrayD
   return Retyped(*data, arrow::timestamp(found.unit(), zone));
 }
 
-Result<std::shared_ptr<arrow::ArrayData>> Evolve(const Place& place, const std::shared_ptr<arrow::ArrayData>& data,
+Result<std::shared_ptr<arrow::ArrayData>> Evolve(const Place& place,
+                                                 const std::shared_ptr<arrow::ArrayData>& data,
                                                  const DataType& from, const DataType& to);
 
-Result<std::shared_ptr<arrow::ArrayData>> EvolveAtom(const Place& place, std::shared_ptr<arrow::ArrayData> data,
+Result<std::shared_ptr<arrow::ArrayData>> EvolveAtom(const Place& place,
+                                                     std::shared_ptr<arrow::ArrayData> data,
                                                      const DataType& from, const DataType& to) {
   if (data->type->id() == arrow::Type::DICTIONARY) {
     const auto& values = static_cast<const arrow::DictionaryType&>(*data->type).value_type();
@@ -138,11 +146,13 @@ Result<std::shared_ptr<arrow::ArrayData>> EvolveAtom(const Place& place, std::sh
 }
 
 Status Mismatch(const Place& place, const arrow::ArrayData& data, const DataType& from) {
-  return Corruption("column ", place.column, ": found ", data.type->ToString(), ", the file's schema says ", ToSql(from));
+  return Corruption("column ", place.column, ": found ", data.type->ToString(), ", the file's schema says ",
+                    ToSql(from));
 }
 
 // Children are taken whole, from before the parent's offset on, so that offsets and null bits stay as they are.
-Result<std::shared_ptr<arrow::ArrayData>> EvolveRow(const Place& place, const std::shared_ptr<arrow::ArrayData>& data,
+Result<std::shared_ptr<arrow::ArrayData>> EvolveRow(const Place& place,
+                                                    const std::shared_ptr<arrow::ArrayData>& data,
                                                     const DataType& from, const DataType& to) {
   if (data->type->id() != arrow::Type::STRUCT) return Mismatch(place, *data, from);
   const auto& found = static_cast<const arrow::StructType&>(*data->type);
@@ -151,8 +161,9 @@ Result<std::shared_ptr<arrow::ArrayData>> EvolveRow(const Place& place, const st
     const DataField* old = FindById(from.fields, field.id);
     const int index = old == nullptr ? -1 : found.GetFieldIndex(old->name);
     if (index < 0) {
-      HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Array> nulls,
-                                arrow::MakeArrayOfNull(ToArrowType(field.type), data->offset + data->length, place.pool));
+      HEADRACE_ASSIGN_OR_RETURN(
+          const std::shared_ptr<arrow::Array> nulls,
+          arrow::MakeArrayOfNull(ToArrowType(field.type), data->offset + data->length, place.pool));
       children.push_back(nulls->data());
       continue;
     }
@@ -165,7 +176,8 @@ Result<std::shared_ptr<arrow::ArrayData>> EvolveRow(const Place& place, const st
   return result;
 }
 
-Result<std::shared_ptr<arrow::ArrayData>> EvolveArray(const Place& place, std::shared_ptr<arrow::ArrayData> data,
+Result<std::shared_ptr<arrow::ArrayData>> EvolveArray(const Place& place,
+                                                      std::shared_ptr<arrow::ArrayData> data,
                                                       const DataType& from, const DataType& to) {
   if (data->type->id() == arrow::Type::LARGE_LIST || data->type->id() == arrow::Type::FIXED_SIZE_LIST) {
     HEADRACE_ASSIGN_OR_RETURN(data, CastTo(place, data, arrow::list(data->type->field(0))));
@@ -178,16 +190,17 @@ Result<std::shared_ptr<arrow::ArrayData>> EvolveArray(const Place& place, std::s
   return result;
 }
 
-Result<std::shared_ptr<arrow::ArrayData>> EvolveMap(const Place& place, const std::shared_ptr<arrow::ArrayData>& data,
+Result<std::shared_ptr<arrow::ArrayData>> EvolveMap(const Place& place,
+                                                    const std::shared_ptr<arrow::ArrayData>& data,
                                                     const DataType& from, const DataType& to) {
   if (data->type->id() != arrow::Type::MAP) return Mismatch(place, *data, from);
   DataType count;
   count.root = TypeRoot::kInt;
   const bool multiset = from.root == TypeRoot::kMultiset;
   const arrow::ArrayData& entries = *data->child_data[0];
-  HEADRACE_ASSIGN_OR_RETURN(
-      std::shared_ptr<arrow::ArrayData> keys,
-      Evolve(place, entries.child_data[0], multiset ? *from.element : *from.key, multiset ? *to.element : *to.key));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::ArrayData> keys,
+                            Evolve(place, entries.child_data[0], multiset ? *from.element : *from.key,
+                                   multiset ? *to.element : *to.key));
   HEADRACE_ASSIGN_OR_RETURN(
       std::shared_ptr<arrow::ArrayData> values,
       Evolve(place, entries.child_data[1], multiset ? count : *from.value, multiset ? count : *to.value));
@@ -198,7 +211,8 @@ Result<std::shared_ptr<arrow::ArrayData>> EvolveMap(const Place& place, const st
   return result;
 }
 
-Result<std::shared_ptr<arrow::ArrayData>> Evolve(const Place& place, const std::shared_ptr<arrow::ArrayData>& data,
+Result<std::shared_ptr<arrow::ArrayData>> Evolve(const Place& place,
+                                                 const std::shared_ptr<arrow::ArrayData>& data,
                                                  const DataType& from, const DataType& to) {
   switch (from.root) {
     case TypeRoot::kRow: return EvolveRow(place, data, from, to);
@@ -215,11 +229,14 @@ Status CheckWidening(const std::string& column, const DataType& from, const Data
   return Widens(column, from, to);
 }
 
-Result<std::shared_ptr<arrow::Array>> EvolveColumn(const std::string& column, const std::shared_ptr<arrow::Array>& array,
-                                                   const DataType& from, const DataType& to, arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> EvolveColumn(const std::string& column,
+                                                   const std::shared_ptr<arrow::Array>& array,
+                                                   const DataType& from, const DataType& to,
+                                                   arrow::MemoryPool* pool) {
   // The common case costs one comparison of types. Equal Arrow types may still hide evolved rows: ids are compared too.
   if (!from.is_nested() && from.root == to.root && array->type()->Equals(*ToArrowType(to))) return array;
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::ArrayData> data, Evolve(Place{column, pool}, array->data(), from, to));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::ArrayData> data,
+                            Evolve(Place{column, pool}, array->data(), from, to));
   return arrow::MakeArray(std::move(data));
 }
 

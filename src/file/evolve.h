@@ -20,7 +20,9 @@ namespace headrace {
 Status CheckWidening(const std::string& column, const DataType& from, const DataType& to);
 
 // `array` came from a file in which the column was declared as `from`. The result has ToArrowType(to).
-Result<std::shared_ptr<arrow::Array>> EvolveColumn(const std::string& column, const std::shared_ptr<arrow::Array>& array,
-                                                   const DataType& from, const DataType& to, arrow::MemoryPool* pool);
+Result<std::shared_ptr<arrow::Array>> EvolveColumn(const std::string& column,
+                                                   const std::shared_ptr<arrow::Array>& array,
+                                                   const DataType& from, const DataType& to,
+                                                   arrow::MemoryPool* pool);
 
 }  // namespace headrace

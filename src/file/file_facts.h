@@ -29,17 +29,18 @@ namespace headrace {
 // What is the same for all files of one writer.
 struct FactsPlan {
   std::shared_ptr<const TableSchema> schema;
-  std::vector<DataField> fields;        // the physical columns of the file
-  int dropped_columns = 0;              // leading columns of a batch that the file does not store: keys in thin mode
-  std::vector<int> key_columns;         // which of `fields` hold the key; empty for row files
+  std::vector<DataField> fields;  // the physical columns of the file
+  int dropped_columns = 0;       // leading columns of a batch that the file does not store: keys in thin mode
+  std::vector<int> key_columns;  // which of `fields` hold the key; empty for row files
   std::vector<DataType> key_types;
-  int sequence_column = -1;             // -1: a row file, rows are numbered
+  int sequence_column = -1;  // -1: a row file, rows are numbered
   int kind_column = -1;
-  int first_value_column = 0;           // values: from here to the end
+  int first_value_column = 0;                // values: from here to the end
   std::vector<ColumnStatsMode> value_modes;  // a mode for each value column
 };
 
-FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options, Level level);
+FactsPlan PlanKeyValueFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options,
+                            Level level);
 FactsPlan PlanRowFacts(std::shared_ptr<const TableSchema> schema, const TableOptions& options, Level level);
 
 class FileFacts {

@@ -53,7 +53,8 @@ struct FixtureTable {
       if (entry.kind == EntryKind::kDelete) deleted.insert(IdentityOf(entry));
     }
     for (const ManifestEntry& entry : entries) {
-      if (entry.kind == EntryKind::kAdd && !deleted.contains(IdentityOf(entry))) live.emplace(IdentityOf(entry), entry);
+      if (entry.kind == EntryKind::kAdd && !deleted.contains(IdentityOf(entry)))
+        live.emplace(IdentityOf(entry), entry);
     }
     std::vector<ManifestEntry> result;
     for (auto& [identity, entry] : live) result.push_back(std::move(entry));
@@ -65,7 +66,8 @@ struct FixtureTable {
 std::optional<FixtureTable> Load(const fs::path& folder) {
   FixtureTable table;
   table.folder = folder;
-  table.name = folder.parent_path().parent_path().parent_path().filename().string() + "/" + folder.filename().string();
+  table.name =
+      folder.parent_path().parent_path().parent_path().filename().string() + "/" + folder.filename().string();
   for (const auto& file : fs::directory_iterator(folder / "schema")) {
     if (!file.path().filename().string().starts_with("schema-")) continue;
     auto schema = ParseTableSchema(Slurp(file.path()), file.path().string());
@@ -115,9 +117,12 @@ Result<arrow::RecordBatchVector> ReadAll(const FixtureTable& table, const DataFi
   LocalStore store;
   FileReadOptions read;
   read.table_schema = std::move(shape);
-  read.schema_by_id = [&](SchemaId id) -> Result<std::shared_ptr<const TableSchema>> { return table.schemas.at(id); };
+  read.schema_by_id = [&](SchemaId id) -> Result<std::shared_ptr<const TableSchema>> {
+    return table.schemas.at(id);
+  };
   read.columns = std::move(columns);
-  HEADRACE_ASSIGN_OR_RETURN(auto reader, OpenDataFile(&store, table.data_files.at(file.name).string(), file, read));
+  HEADRACE_ASSIGN_OR_RETURN(auto reader,
+                            OpenDataFile(&store, table.data_files.at(file.name).string(), file, read));
   arrow::RecordBatchVector batches;
   while (true) {
     HEADRACE_ASSIGN_OR_RETURN(const auto batch, reader->Next());
@@ -174,14 +179,17 @@ std::vector<std::string> Scan(const FixtureTable& table, const std::vector<Manif
         if (keyed) {
           key.clear();
           arrow::ArrayVector key_columns(columns.begin(), columns.begin() + own);
-          EXPECT_TRUE(keys.Append(*arrow::RecordBatch::Make(ToArrowSchema(KeyFields(*shape)), 1, key_columns), &key).ok());
+          EXPECT_TRUE(
+              keys.Append(*arrow::RecordBatch::Make(ToArrowSchema(KeyFields(*shape)), 1, key_columns), &key)
+                  .ok());
           key += entry.partition.bytes;
           sequence = static_cast<const arrow::Int64Array&>(*columns[own]).Value(0);
           kind = static_cast<const arrow::Int8Array&>(*columns[own + 1]).Value(0);
           columns.erase(columns.begin(), columns.begin() + own + 2);
         }
         std::string line;
-        const Status status = values.Append(*arrow::RecordBatch::Make(ToArrowSchema(shape->fields), 1, columns), &line);
+        const Status status =
+            values.Append(*arrow::RecordBatch::Make(ToArrowSchema(shape->fields), 1, columns), &line);
         EXPECT_TRUE(status.ok()) << status;
         auto& slot = newest[key];
         if (std::get<2>(slot).empty() || std::get<0>(slot) < sequence) slot = {sequence, kind, line};
@@ -222,20 +230,21 @@ TEST_P(ScanOf, GivesTheJsonLinesThatJavaGives) {
   for (size_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i], wanted[i]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fixtures, ScanOf,
-                         testing::Values(ScanCase{"types-parquet", "pk", "pk.scan-2.jsonl"},
-                                         ScanCase{"types-parquet", "appended", "appended.scan-2.jsonl"},
-                                         ScanCase{"types-parquet", "multisets", "multisets.scan-1.jsonl"},
-                                         ScanCase{"schema-evolution", "keyed", "keyed.after-compaction.scan-latest.jsonl"},
-                                         ScanCase{"schema-evolution", "appended_parquet", "appended_parquet.scan-7.jsonl"},
-                                         ScanCase{"thin-mode", "t_parquet", "t_parquet.scan-5.jsonl"},
-                                         ScanCase{"compress-lz4", "t_parquet", "t_parquet.scan-2.jsonl"},
-                                         ScanCase{"compress-gzip", "t_parquet", "t_parquet.scan-2.jsonl"}),
-                         [](const auto& info) {
-                           std::string name = std::string(info.param.fixture) + "_" + info.param.table;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Fixtures, ScanOf,
+    testing::Values(ScanCase{"types-parquet", "pk", "pk.scan-2.jsonl"},
+                    ScanCase{"types-parquet", "appended", "appended.scan-2.jsonl"},
+                    ScanCase{"types-parquet", "multisets", "multisets.scan-1.jsonl"},
+                    ScanCase{"schema-evolution", "keyed", "keyed.after-compaction.scan-latest.jsonl"},
+                    ScanCase{"schema-evolution", "appended_parquet", "appended_parquet.scan-7.jsonl"},
+                    ScanCase{"thin-mode", "t_parquet", "t_parquet.scan-5.jsonl"},
+                    ScanCase{"compress-lz4", "t_parquet", "t_parquet.scan-2.jsonl"},
+                    ScanCase{"compress-gzip", "t_parquet", "t_parquet.scan-2.jsonl"}),
+    [](const auto& info) {
+      std::string name = std::string(info.param.fixture) + "_" + info.param.table;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 // The table is compacted at the end: its old files, each under the schema of its time, give the same rows.
 TEST(OldFilesOfTheEvolvedTable, GiveTheRowsOfTheCompactedOneUnderTheLatestSchema) {
@@ -279,8 +288,9 @@ std::string Text(const SimpleStats& stats, const std::optional<std::vector<std::
   std::string text;
   for (size_t i = 0; i < read->size(); ++i) {
     const ColumnStats& column = (*read)[i];
-    text += fields[i].name + " [" + ToText(column.min, fields[i].type) + ", " + ToText(column.max, fields[i].type) +
-            "] nulls " + (column.null_count ? std::to_string(*column.null_count) : "?") + "\n";
+    text += fields[i].name + " [" + ToText(column.min, fields[i].type) + ", " +
+            ToText(column.max, fields[i].type) + "] nulls " +
+            (column.null_count ? std::to_string(*column.null_count) : "?") + "\n";
   }
   return text;
 }
@@ -310,7 +320,11 @@ TEST(FactsAndSchemaOfFilesWeWrite, AreThoseOfJavaForTheSameRows) {
       MemoryStore store;
       ManualClock clock;
       FileNames names("u", *options);
-      FileWriteSpec spec{.store = &store, .directory = "/d", .schema = schema, .options = &*options, .names = &names,
+      FileWriteSpec spec{.store = &store,
+                         .directory = "/d",
+                         .schema = schema,
+                         .options = &*options,
+                         .names = &names,
                          .clock = &clock};
       spec.level = entry.file.level;
       options->target_file_bytes = int64_t{1} << 40;
@@ -323,8 +337,10 @@ TEST(FactsAndSchemaOfFilesWeWrite, AreThoseOfJavaForTheSameRows) {
       const Facts ours((*written)[0]);
       const Facts java(entry.file);
       ++files;
-      EXPECT_EQ(ParquetSchemaOf(store.OpenForRead("/d/" + (*written)[0].name).ValueOrDie()),
-                ParquetSchemaOf(arrow::io::ReadableFile::Open(table.data_files.at(entry.file.name).string()).ValueOrDie()));
+      EXPECT_EQ(
+          ParquetSchemaOf(store.OpenForRead("/d/" + (*written)[0].name).ValueOrDie()),
+          ParquetSchemaOf(
+              arrow::io::ReadableFile::Open(table.data_files.at(entry.file.name).string()).ValueOrDie()));
       const std::string where = table.name + " " + entry.file.name;
       EXPECT_EQ(ours.min_key, java.min_key) << where;
       EXPECT_EQ(ours.max_key, java.max_key) << where;
@@ -333,10 +349,13 @@ TEST(FactsAndSchemaOfFilesWeWrite, AreThoseOfJavaForTheSameRows) {
       EXPECT_EQ(ours.min_sequence, java.min_sequence) << where;
       EXPECT_EQ(ours.max_sequence, java.max_sequence) << where;
       EXPECT_TRUE(ours.key_stats == java.key_stats)
-          << where << "\nours\n" << Text(ours.key_stats, {}, KeyFields(*schema)) << "java\n" << Text(java.key_stats, {}, KeyFields(*schema));
+          << where << "\nours\n"
+          << Text(ours.key_stats, {}, KeyFields(*schema)) << "java\n"
+          << Text(java.key_stats, {}, KeyFields(*schema));
       EXPECT_EQ(ours.value_stats_columns, java.value_stats_columns) << where;
       EXPECT_TRUE(ours.value_stats == java.value_stats)
-          << where << "\nours\n" << Text(ours.value_stats, ours.value_stats_columns, schema->fields) << "java\n"
+          << where << "\nours\n"
+          << Text(ours.value_stats, ours.value_stats_columns, schema->fields) << "java\n"
           << Text(java.value_stats, java.value_stats_columns, schema->fields);
     }
   }

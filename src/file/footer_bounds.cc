@@ -39,7 +39,8 @@ Value FromInt64(int64_t number, const DataType& type) {
 }
 
 Result<Value> FromFixedBytes(const parquet::FixedLenByteArray& bytes, int length) {
-  HEADRACE_ASSIGN_OR_RETURN(const arrow::Decimal128 value, arrow::Decimal128::FromBigEndian(bytes.ptr, length));
+  HEADRACE_ASSIGN_OR_RETURN(const arrow::Decimal128 value,
+                            arrow::Decimal128::FromBigEndian(bytes.ptr, length));
   return Value(value);
 }
 
@@ -91,7 +92,8 @@ Result<bool> Widen(const parquet::RowGroupMetaData& group, int leaf, const DataT
   const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = group.ColumnChunk(leaf);
   const std::shared_ptr<parquet::Statistics> statistics = chunk->statistics();
   if (statistics == nullptr) return false;
-  if (!statistics->HasMinMax()) return statistics->HasNullCount() && statistics->null_count() == group.num_rows();
+  if (!statistics->HasMinMax())
+    return statistics->HasNullCount() && statistics->null_count() == group.num_rows();
   HEADRACE_ASSIGN_OR_RETURN(Bounds more, FromStatistics(*statistics, type));
   if (IsNull(more.min) || IsNull(more.max)) return false;
   if (IsNull(bounds->min) || CompareValues(more.min, bounds->min) < 0) bounds->min = std::move(more.min);

@@ -29,7 +29,8 @@ std::optional<int64_t> ToUnit(const parquet::Int96& raw, bool nanos) {
   const int64_t day = static_cast<int64_t>(static_cast<int32_t>(raw.value[2])) - kJulianDayOf1970;
   const __int128 exact = static_cast<__int128>(day) * kNanosPerDay + nanos_of_day;
   const __int128 value = nanos ? exact : (exact >= 0 ? exact / 1000 : -((-exact + 999) / 1000));
-  if (value < std::numeric_limits<int64_t>::min() || value > std::numeric_limits<int64_t>::max()) return std::nullopt;
+  if (value < std::numeric_limits<int64_t>::min() || value > std::numeric_limits<int64_t>::max())
+    return std::nullopt;
   return static_cast<int64_t>(value);
 }
 
@@ -106,9 +107,9 @@ class Int96ValuesOfColumn final : public Int96Values {
       case arrow::Type::STRUCT: return WalkStruct(data, declared, begin, end);
       case arrow::Type::LIST: {
         const auto [first, last] = ChildRange(*data, begin, end);
-        HEADRACE_ASSIGN_OR_RETURN(Data child, Walk(data->child_data[0],
-                                                   declared == nullptr ? nullptr : declared->element.get(),
-                                                   data->child_data[0]->offset + first, data->child_data[0]->offset + last));
+        HEADRACE_ASSIGN_OR_RETURN(
+            Data child, Walk(data->child_data[0], declared == nullptr ? nullptr : declared->element.get(),
+                             data->child_data[0]->offset + first, data->child_data[0]->offset + last));
         auto type = arrow::list(data->type->field(0)->WithType(child->type));
         return WithChildren(*data, {std::move(child)}, std::move(type));
       }
@@ -127,8 +128,8 @@ class Int96ValuesOfColumn final : public Int96Values {
     for (size_t i = 0; i < data->child_data.size(); ++i) {
       const std::shared_ptr<arrow::Field>& field = data->type->field(static_cast<int>(i));
       const Data& child = data->child_data[i];
-      HEADRACE_ASSIGN_OR_RETURN(
-          Data walked, Walk(child, ChildNamed(declared, field->name()), child->offset + begin, child->offset + end));
+      HEADRACE_ASSIGN_OR_RETURN(Data walked, Walk(child, ChildNamed(declared, field->name()),
+                                                  child->offset + begin, child->offset + end));
       fields.push_back(field->WithType(walked->type));
       children.push_back(std::move(walked));
     }
@@ -139,13 +140,14 @@ class Int96ValuesOfColumn final : public Int96Values {
     const auto [first, last] = ChildRange(*data, begin, end);
     const arrow::ArrayData& entries = *data->child_data[0];
     const bool multiset = declared != nullptr && declared->root == TypeRoot::kMultiset;
-    const DataType* key_type = declared == nullptr ? nullptr : (multiset ? declared->element : declared->key).get();
+    const DataType* key_type =
+        declared == nullptr ? nullptr : (multiset ? declared->element : declared->key).get();
     const DataType* value_type = declared == nullptr ? nullptr : declared->value.get();
     const Data& old_keys = entries.child_data[0];
     const Data& old_values = entries.child_data[1];
     const int64_t base = entries.offset;
-    HEADRACE_ASSIGN_OR_RETURN(Data keys, Walk(old_keys, key_type, old_keys->offset + base + first,
-                                              old_keys->offset + base + last));
+    HEADRACE_ASSIGN_OR_RETURN(
+        Data keys, Walk(old_keys, key_type, old_keys->offset + base + first, old_keys->offset + base + last));
     HEADRACE_ASSIGN_OR_RETURN(Data values, Walk(old_values, value_type, old_values->offset + base + first,
                                                 old_values->offset + base + last));
     const auto& map = static_cast<const arrow::MapType&>(*data->type);
@@ -172,7 +174,8 @@ class Int96ValuesOfColumn final : public Int96Values {
   Result<Data> Fill(const arrow::ArrayData& data, const DataType* declared, LeafValues* values, int64_t begin,
                     int64_t end) {
     const bool nanos = declared == nullptr || declared->precision > 6;
-    HEADRACE_ASSIGN_OR_RETURN(auto buffer, arrow::AllocateBuffer((data.offset + data.length) * sizeof(int64_t), pool_));
+    HEADRACE_ASSIGN_OR_RETURN(auto buffer,
+                              arrow::AllocateBuffer((data.offset + data.length) * sizeof(int64_t), pool_));
     auto* out = buffer->mutable_data_as<int64_t>();
     std::memset(out, 0, buffer->size());
     const uint8_t* valid = data.buffers[0] == nullptr ? nullptr : data.buffers[0]->data();
@@ -183,7 +186,8 @@ class Int96ValuesOfColumn final : public Int96Values {
       const std::optional<int64_t> value = ToUnit(*raw, nanos);
       if (!value.has_value()) {
         return Corruption("column ", column_, ": an INT96 timestamp of Julian day ",
-                          static_cast<int32_t>(raw->value[2]), " does not fit int64 ", nanos ? "nanoseconds" : "microseconds",
+                          static_cast<int32_t>(raw->value[2]), " does not fit int64 ",
+                          nanos ? "nanoseconds" : "microseconds",
                           "; allowed are the years 1677 to 2262 when the precision is above 6");
       }
       out[slot] = *value;
@@ -202,7 +206,8 @@ class Int96ValuesOfColumn final : public Int96Values {
 
 }  // namespace
 
-std::unique_ptr<Int96Values> Int96Values::Make(parquet::ParquetFileReader* file, const std::vector<int>& leaves) {
+std::unique_ptr<Int96Values> Int96Values::Make(parquet::ParquetFileReader* file,
+                                               const std::vector<int>& leaves) {
   return std::make_unique<Int96ValuesOfColumn>(file, leaves);
 }
 

@@ -29,7 +29,8 @@ class Int96Values {
 
   // The next rows of the column with the INT96 timestamps inside replaced. May throw what Parquet throws.
   virtual Result<std::shared_ptr<arrow::Array>> Replace(const std::string& column, const arrow::Array& array,
-                                                        const DataType& declared, arrow::MemoryPool* pool) = 0;
+                                                        const DataType& declared,
+                                                        arrow::MemoryPool* pool) = 0;
 };
 
 // Whether any of the leaves is stored as INT96.

@@ -44,12 +44,15 @@ TEST(JsonLinesOf, TextIsEscapedAndAlwaysUtf8) {
   EXPECT_EQ(CellOf<arrow::StringBuilder>("STRING", "\"\\/\b\f\n\r\t\x01\x1f\x7f é🦀"),
             "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f é🦀\"");
   EXPECT_EQ(CellOf<arrow::StringBuilder>("STRING", "a\xFF\xC3"), "\"a\xEF\xBF\xBD\xEF\xBF\xBD\"");
-  EXPECT_EQ(CellOf<arrow::StringBuilder>("STRING", "\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  EXPECT_EQ(CellOf<arrow::StringBuilder>("STRING", "\xED\xA0\x80"),
+            "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
   EXPECT_EQ(CellOf<arrow::BinaryBuilder>("BYTES", std::string("\x00\xFFz", 3)), "\"00ff7a\"");
 }
 
 TEST(JsonLinesOf, TimesHaveTheDigitsOfTheirPrecision) {
-  const auto at = [](const std::string& type, int64_t value) { return CellOf<arrow::TimestampBuilder>(type, value); };
+  const auto at = [](const std::string& type, int64_t value) {
+    return CellOf<arrow::TimestampBuilder>(type, value);
+  };
   EXPECT_EQ(at("TIMESTAMP(0)", -1000), "\"1969-12-31T23:59:59\"");
   EXPECT_EQ(at("TIMESTAMP(1)", 100), "\"1970-01-01T00:00:00.1\"");
   EXPECT_EQ(at("TIMESTAMP(3)", -1), "\"1969-12-31T23:59:59.999\"");
@@ -64,7 +67,8 @@ TEST(JsonLinesOf, TimesHaveTheDigitsOfTheirPrecision) {
 TEST(JsonLinesOf, DecimalsKeepTheirScale) {
   EXPECT_EQ(CellOf<arrow::Decimal128Builder>("DECIMAL(9, 2)", arrow::Decimal128(-5)), "\"-0.05\"");
   EXPECT_EQ(CellOf<arrow::Decimal128Builder>("DECIMAL(5, 0)", arrow::Decimal128(120)), "\"120\"");
-  EXPECT_EQ(CellOf<arrow::Decimal128Builder>("DECIMAL(38, 18)", arrow::Decimal128(1)), "\"0.000000000000000001\"");
+  EXPECT_EQ(CellOf<arrow::Decimal128Builder>("DECIMAL(38, 18)", arrow::Decimal128(1)),
+            "\"0.000000000000000001\"");
 }
 
 TEST(JsonLinesOf, MapsAreSortedByTheTextOfTheirKeys) {
@@ -81,7 +85,8 @@ TEST(JsonLinesOf, MapsAreSortedByTheTextOfTheirKeys) {
   }
   const auto column = builder->Finish().ValueOrDie();
   std::string line;
-  ASSERT_TRUE(JsonLines({field}).Append(*arrow::RecordBatch::Make(ToArrowSchema({field}), 1, {column}), &line).ok());
+  ASSERT_TRUE(
+      JsonLines({field}).Append(*arrow::RecordBatch::Make(ToArrowSchema({field}), 1, {column}), &line).ok());
   EXPECT_EQ(line, "{\"m\":[[-1,null],[10,null],[9,null]]}\n");
 }
 

@@ -45,16 +45,19 @@ bool IsAboutTimeZones(const std::string& message) {
 
 Status Named(std::string_view origin, ManifestContainer container, const std::string& message) {
   if (container == ManifestContainer::kOrc && IsAboutTimeZones(message)) {
-    return Unsupported("reading ", origin, ": an ORC manifest needs the time zone database of the system (package tzdata, or ",
+    return Unsupported("reading ", origin,
+                       ": an ORC manifest needs the time zone database of the system (package tzdata, or ",
                        "the variable TZDIR): ", message);
   }
-  return Corruption("reading ", origin, " as ", container == ManifestContainer::kOrc ? "ORC" : "Parquet", ": ", message);
+  return Corruption("reading ", origin, " as ", container == ManifestContainer::kOrc ? "ORC" : "Parquet",
+                    ": ", message);
 }
 
 // ORC has nanoseconds only; a manifest's one timestamp has milliseconds.
 Result<std::shared_ptr<arrow::ArrayData>> InMillis(const std::shared_ptr<arrow::ArrayData>& data) {
   if (data->type->id() == arrow::Type::TIMESTAMP) {
-    arrow::compute::CastOptions options = arrow::compute::CastOptions::Safe(arrow::timestamp(arrow::TimeUnit::MILLI));
+    arrow::compute::CastOptions options =
+        arrow::compute::CastOptions::Safe(arrow::timestamp(arrow::TimeUnit::MILLI));
     options.allow_time_truncate = true;
     HEADRACE_ASSIGN_OR_RETURN(const arrow::Datum cast, arrow::compute::Cast(arrow::Datum(data), options));
     return cast.array();
@@ -94,7 +97,8 @@ Result<Batches> ToBatches(const std::shared_ptr<arrow::Table>& table) {
 }
 
 template <typename Entry, typename Decode, typename FromBatch>
-Result<std::vector<Entry>> ReadAny(std::string_view bytes, std::string_view origin, Decode decode, FromBatch from_batch) {
+Result<std::vector<Entry>> ReadAny(std::string_view bytes, std::string_view origin, Decode decode,
+                                   FromBatch from_batch) {
   HEADRACE_ASSIGN_OR_RETURN(const ManifestContainer container, DetectManifestContainer(bytes, origin));
   if (container == ManifestContainer::kAvro) return decode(bytes, origin);
   HEADRACE_ASSIGN_OR_RETURN(const Batches batches, ManifestBatches(bytes, container, origin));
@@ -108,7 +112,8 @@ Result<std::vector<Entry>> ReadAny(std::string_view bytes, std::string_view orig
 
 }  // namespace
 
-Result<Batches> ManifestBatches(std::string_view bytes, ManifestContainer container, std::string_view origin) {
+Result<Batches> ManifestBatches(std::string_view bytes, ManifestContainer container,
+                                std::string_view origin) {
   // A copy, because columns may point into the file's bytes and outlive the caller's.
   const auto file = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(std::string(bytes)));
   try {

@@ -37,7 +37,8 @@ class ParquetFile {
   // `first` is looked at and not written.
   static Result<std::unique_ptr<ParquetFile>> Create(Store* store, const std::string& path,
                                                      const std::vector<DataField>& fields,
-                                                     const ParquetSettings& settings, const arrow::RecordBatch& first);
+                                                     const ParquetSettings& settings,
+                                                     const arrow::RecordBatch& first);
   virtual ~ParquetFile() = default;
 
   // Columns of ToArrowSchema(fields).

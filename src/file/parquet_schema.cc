@@ -54,10 +54,11 @@ NodePtr TimestampLeaf(const std::string& name, const DataType& type, int32_t nod
 
 // `field_id` is that of the enclosing column or row field, `depth` how many lists and maps lie between it and this node,
 // `node_id` the node's own id.
-NodePtr ToNode(const std::string& name, const DataType& type, int32_t node_id, int32_t field_id, int32_t depth);
+NodePtr ToNode(const std::string& name, const DataType& type, int32_t node_id, int32_t field_id,
+               int32_t depth);
 
-NodePtr MapNode(const std::string& name, const DataType& type, DataType key, const DataType& value, int32_t node_id,
-                int32_t field_id, int32_t depth) {
+NodePtr MapNode(const std::string& name, const DataType& type, DataType key, const DataType& value,
+                int32_t node_id, int32_t field_id, int32_t depth) {
   key.nullable = false;
   NodePtr key_node = ToNode("key", key, MapKeyId(field_id, depth), field_id, depth);
   NodePtr value_node = ToNode("value", value, ElementId(field_id, depth), field_id, depth);
@@ -66,11 +67,12 @@ NodePtr MapNode(const std::string& name, const DataType& type, DataType key, con
                          LogicalType::Map(), node_id);
 }
 
-NodePtr ListNode(const std::string& name, const DataType& type, int32_t node_id, int32_t field_id, int32_t depth) {
+NodePtr ListNode(const std::string& name, const DataType& type, int32_t node_id, int32_t field_id,
+                 int32_t depth) {
   NodePtr element = ToNode("element", *type.element, ElementId(field_id, depth), field_id, depth);
   NodePtr list = GroupNode::Make("list", Repetition::REPEATED, {element});
-  return GroupNode::Make(name, type.nullable ? Repetition::OPTIONAL : Repetition::REQUIRED, {list}, LogicalType::List(),
-                         node_id);
+  return GroupNode::Make(name, type.nullable ? Repetition::OPTIONAL : Repetition::REQUIRED, {list},
+                         LogicalType::List(), node_id);
 }
 
 NodePtr RowNode(const std::string& name, const DataType& type, int32_t node_id) {
@@ -78,10 +80,12 @@ NodePtr RowNode(const std::string& name, const DataType& type, int32_t node_id) 
   for (const DataField& field : type.fields) {
     children.push_back(ToNode(field.name, field.type, field.id, field.id, 0));
   }
-  return GroupNode::Make(name, type.nullable ? Repetition::OPTIONAL : Repetition::REQUIRED, children, nullptr, node_id);
+  return GroupNode::Make(name, type.nullable ? Repetition::OPTIONAL : Repetition::REQUIRED, children, nullptr,
+                         node_id);
 }
 
-NodePtr ToNode(const std::string& name, const DataType& type, int32_t node_id, int32_t field_id, int32_t depth) {
+NodePtr ToNode(const std::string& name, const DataType& type, int32_t node_id, int32_t field_id,
+               int32_t depth) {
   using P = parquet::Type;
   switch (type.root) {
     case TypeRoot::kBoolean: return Leaf(name, type, node_id, P::BOOLEAN);
@@ -119,7 +123,8 @@ NodePtr ToNode(const std::string& name, const DataType& type, int32_t node_id, i
 Result<std::shared_ptr<parquet::schema::GroupNode>> ToParquetSchema(const std::vector<DataField>& fields) {
   try {
     parquet::schema::NodeVector nodes;
-    for (const DataField& field : fields) nodes.push_back(ToNode(field.name, field.type, field.id, field.id, 0));
+    for (const DataField& field : fields)
+      nodes.push_back(ToNode(field.name, field.type, field.id, field.id, 0));
     return std::static_pointer_cast<GroupNode>(GroupNode::Make("paimon_schema", Repetition::REQUIRED, nodes));
   } catch (const std::exception& error) {
     return Invalid("making the Parquet schema of a table: ", error.what());

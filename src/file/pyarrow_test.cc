@@ -52,20 +52,27 @@ TEST(Pyarrow, ReadsTheRowsThatWeWrote) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   auto schema = std::make_shared<TableSchema>();
-  schema->fields = ParseColumns(
-                       "id BIGINT NOT NULL, b BOOLEAN, t TINYINT, s SMALLINT, i INT, d9 DECIMAL(9, 2), d18 DECIMAL(18, 4), "
-                       "d20 DECIMAL(20, 3), d38 DECIMAL(38, 18), str STRING, by BYTES, dt DATE, ts TIMESTAMP(6), "
-                       "z TIMESTAMP_LTZ(6), a ARRAY<INT>, r ROW<x INT, y ROW<z STRING>>")
-                       .ValueOrDie();
+  schema->fields =
+      ParseColumns(
+          "id BIGINT NOT NULL, b BOOLEAN, t TINYINT, s SMALLINT, i INT, d9 DECIMAL(9, 2), d18 DECIMAL(18, "
+          "4), "
+          "d20 DECIMAL(20, 3), d38 DECIMAL(38, 18), str STRING, by BYTES, dt DATE, ts TIMESTAMP(6), "
+          "z TIMESTAMP_LTZ(6), a ARRAY<INT>, r ROW<x INT, y ROW<z STRING>>")
+          .ValueOrDie();
   RandomRows rows(seed);
   const auto batch = rows.Batch(schema->fields, 500).ValueOrDie();
-  const std::string folder = (std::filesystem::temp_directory_path() / ("headrace-pyarrow-" + std::to_string(seed))).string();
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / ("headrace-pyarrow-" + std::to_string(seed))).string();
   LocalStore store({.sync = false});
   TableOptions options;
   options.target_file_bytes = 128 << 20;
   FileNames names("p", options);
   SystemClock clock;
-  FileWriteSpec spec{.store = &store, .directory = folder, .schema = schema, .options = &options, .names = &names,
+  FileWriteSpec spec{.store = &store,
+                     .directory = folder,
+                     .schema = schema,
+                     .options = &options,
+                     .names = &names,
                      .clock = &clock};
   auto writer = OpenRowWriter(spec, 0).ValueOrDie();
   ASSERT_TRUE(writer->Write(*batch).ok());
@@ -75,7 +82,8 @@ TEST(Pyarrow, ReadsTheRowsThatWeWrote) {
   ASSERT_TRUE(JsonLines(schema->fields).Append(*batch, &expected).ok());
   // Python prints no final Z and no control characters other than ours.
   for (size_t at; (at = expected.find("Z\",\"a\"")) != std::string::npos;) expected.erase(at, 1);
-  const std::string output = OutputOf("'" + python + "' " + folder + "/read.py " + folder + "/" + files[0].name + " 2>&1");
+  const std::string output =
+      OutputOf("'" + python + "' " + folder + "/read.py " + folder + "/" + files[0].name + " 2>&1");
   EXPECT_EQ(output, expected);
   EXPECT_TRUE(store.DeleteRecursively(folder).ok());
 }

@@ -29,7 +29,8 @@ class RandomRows {
     arrow::ArrayVector columns;
     for (const DataField& field : fields) {
       std::unique_ptr<arrow::ArrayBuilder> builder;
-      HEADRACE_RETURN_NOT_OK(arrow::MakeBuilder(arrow::default_memory_pool(), ToArrowType(field.type), &builder));
+      HEADRACE_RETURN_NOT_OK(
+          arrow::MakeBuilder(arrow::default_memory_pool(), ToArrowType(field.type), &builder));
       for (int64_t row = 0; row < rows; ++row) HEADRACE_RETURN_NOT_OK(Append(field.type, builder.get()));
       HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> column, builder->Finish());
       columns.push_back(std::move(column));
@@ -38,7 +39,8 @@ class RandomRows {
   }
 
   std::string Text() {
-    static const char* const kParts[] = {"a", "Z", "0", " ", "é", "日", "\xF0\x9F\xA6\x80", "\n", "\"", "\\", "\x01"};
+    static const char* const kParts[] = {"a",  "Z",  "0",  " ",   "é", "日", "\xF0\x9F\xA6\x80",
+                                         "\n", "\"", "\\", "\x01"};
     std::string text;
     for (uint64_t i = random_.OneIn(20) ? random_.Below(300) : random_.Below(12); i > 0; --i) {
       text += kParts[random_.Below(std::size(kParts))];
@@ -77,7 +79,8 @@ class RandomRows {
   // In the unit of the type; sub-unit digits that the precision lacks are zero.
   int64_t Instant(int32_t precision) {
     int64_t per_second = precision <= 3 ? 1000 : (precision <= 6 ? 1000000 : 1000000000);
-    const int64_t seconds = precision > 6 ? random_.Between(-9000000000, 9000000000) : random_.Between(-62135596800, 253402300799);
+    const int64_t seconds = precision > 6 ? random_.Between(-9000000000, 9000000000)
+                                          : random_.Between(-62135596800, 253402300799);
     int64_t step = 1;
     for (int32_t p = precision; p < (precision <= 3 ? 3 : (precision <= 6 ? 6 : 9)); ++p) step *= 10;
     const int64_t fraction = static_cast<int64_t>(random_.Below(per_second)) / step * step;
@@ -99,10 +102,12 @@ class RandomRows {
     if (type.root == TypeRoot::kArray) {
       auto* list = static_cast<arrow::ListBuilder*>(builder);
       HEADRACE_RETURN_NOT_OK(list->Append());
-      for (uint64_t i = random_.Below(5); i > 0; --i) HEADRACE_RETURN_NOT_OK(Append(*type.element, list->value_builder()));
+      for (uint64_t i = random_.Below(5); i > 0; --i)
+        HEADRACE_RETURN_NOT_OK(Append(*type.element, list->value_builder()));
       return Status::OK();
     }
-    if (type.root == TypeRoot::kMap) return AppendMap(*type.key, *type.value, static_cast<arrow::MapBuilder*>(builder));
+    if (type.root == TypeRoot::kMap)
+      return AppendMap(*type.key, *type.value, static_cast<arrow::MapBuilder*>(builder));
     if (type.root == TypeRoot::kMultiset) {
       DataType count;
       count.nullable = false;
@@ -126,7 +131,8 @@ class RandomRows {
       case TypeRoot::kBigInt: return static_cast<arrow::Int64Builder*>(builder)->Append(Integer<int64_t>());
       case TypeRoot::kFloat: return static_cast<arrow::FloatBuilder*>(builder)->Append(Real<float>());
       case TypeRoot::kDouble: return static_cast<arrow::DoubleBuilder*>(builder)->Append(Real<double>());
-      case TypeRoot::kDecimal: return static_cast<arrow::Decimal128Builder*>(builder)->Append(Decimal(type.precision));
+      case TypeRoot::kDecimal:
+        return static_cast<arrow::Decimal128Builder*>(builder)->Append(Decimal(type.precision));
       case TypeRoot::kChar:
       case TypeRoot::kVarChar: return static_cast<arrow::StringBuilder*>(builder)->Append(Text());
       case TypeRoot::kBinary:
@@ -136,9 +142,11 @@ class RandomRows {
         return static_cast<arrow::BinaryBuilder*>(builder)->Append(bytes);
       }
       case TypeRoot::kDate:
-        return static_cast<arrow::Date32Builder*>(builder)->Append(static_cast<int32_t>(random_.Between(-719162, 2932896)));
+        return static_cast<arrow::Date32Builder*>(builder)->Append(
+            static_cast<int32_t>(random_.Between(-719162, 2932896)));
       case TypeRoot::kTime:
-        return static_cast<arrow::Time32Builder*>(builder)->Append(static_cast<int32_t>(random_.Below(86400000)));
+        return static_cast<arrow::Time32Builder*>(builder)->Append(
+            static_cast<int32_t>(random_.Below(86400000)));
       case TypeRoot::kTimestamp:
       case TypeRoot::kTimestampLtz:
         return static_cast<arrow::TimestampBuilder*>(builder)->Append(Instant(type.precision));

@@ -59,7 +59,8 @@ Status Inflate(std::string_view packed, std::string* plain) {
     stream.avail_out = static_cast<uInt>(plain->size() - stream.total_out);
     outcome = inflate(&stream, Z_NO_FLUSH);
   }
-  if (outcome != Z_STREAM_END) return Corruption("a deflate block of ", packed.size(), " bytes is damaged or cut off");
+  if (outcome != Z_STREAM_END)
+    return Corruption("a deflate block of ", packed.size(), " bytes is damaged or cut off");
   if (stream.total_out > kMaxAvroBlockBytes) return TooLarge();
   plain->resize(stream.total_out);
   return Status::OK();
@@ -76,15 +77,19 @@ Result<std::string> PackSnappy(std::string_view plain) {
 Status UnpackSnappy(std::string_view packed, std::string* plain) {
   if (packed.size() < 4) return Corruption("a snappy block of ", packed.size(), " bytes, at least 4");
   uint32_t wanted = 0;
-  for (const char c : packed.substr(packed.size() - 4)) wanted = (wanted << 8) | static_cast<unsigned char>(c);
+  for (const char c : packed.substr(packed.size() - 4))
+    wanted = (wanted << 8) | static_cast<unsigned char>(c);
   packed.remove_suffix(4);
   size_t size = 0;
-  if (!snappy::GetUncompressedLength(packed.data(), packed.size(), &size)) return Corruption("a damaged snappy block");
+  if (!snappy::GetUncompressedLength(packed.data(), packed.size(), &size))
+    return Corruption("a damaged snappy block");
   if (size > kMaxAvroBlockBytes) return TooLarge();
   // A byte of snappy gives at most 64 (a two-byte copy of 64): a larger claim is a lie that must not be allocated.
-  if (size > packed.size() * 64) return Corruption("a snappy block of ", packed.size(), " bytes claims ", size);
+  if (size > packed.size() * 64)
+    return Corruption("a snappy block of ", packed.size(), " bytes claims ", size);
   plain->resize(size);
-  if (!snappy::RawUncompress(packed.data(), packed.size(), plain->data())) return Corruption("a damaged snappy block");
+  if (!snappy::RawUncompress(packed.data(), packed.size(), plain->data()))
+    return Corruption("a damaged snappy block");
   const uint32_t found = Crc32(*plain);
   if (found != wanted) return Corruption("checksum of a snappy block is ", found, ", expected ", wanted);
   return Status::OK();
@@ -134,16 +139,13 @@ Result<AvroCodec> AvroCodecFromHeader(std::string_view name) {
 }
 
 Result<std::string> CompressAvroBlock(AvroCodec codec, int zstd_level, std::string_view plain) {
-  if (plain.size() > kMaxAvroBlockBytes) return Invalid("an Avro block of ", plain.size(), " bytes, at most ", kMaxAvroBlockBytes);
+  if (plain.size() > kMaxAvroBlockBytes)
+    return Invalid("an Avro block of ", plain.size(), " bytes, at most ", kMaxAvroBlockBytes);
   switch (codec) {
-    case AvroCodec::kNull:
-      return std::string(plain);
-    case AvroCodec::kDeflate:
-      return Deflate(plain);
-    case AvroCodec::kSnappy:
-      return PackSnappy(plain);
-    case AvroCodec::kZstd:
-      return PackZstd(zstd_level, plain);
+    case AvroCodec::kNull: return std::string(plain);
+    case AvroCodec::kDeflate: return Deflate(plain);
+    case AvroCodec::kSnappy: return PackSnappy(plain);
+    case AvroCodec::kZstd: return PackZstd(zstd_level, plain);
   }
   return Invalid("no such codec");
 }
@@ -155,15 +157,12 @@ Status DecompressAvroBlock(AvroCodec codec, std::string_view packed, std::string
 Status AvroDecompressor::Decompress(AvroCodec codec, std::string_view packed, std::string* plain) {
   if (packed.size() > kMaxAvroBlockBytes) return TooLarge();
   switch (codec) {
-    case AvroCodec::kNull:
-      plain->assign(packed);
-      return Status::OK();
-    case AvroCodec::kDeflate:
-      return Inflate(packed, plain);
-    case AvroCodec::kSnappy:
-      return UnpackSnappy(packed, plain);
+    case AvroCodec::kNull: plain->assign(packed); return Status::OK();
+    case AvroCodec::kDeflate: return Inflate(packed, plain);
+    case AvroCodec::kSnappy: return UnpackSnappy(packed, plain);
     case AvroCodec::kZstd:
-      if (zstd_ == nullptr) zstd_ = {ZSTD_createDCtx(), [](void* context) { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context)); }};
+      if (zstd_ == nullptr)
+        zstd_ = {ZSTD_createDCtx(), [](void* context) { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context)); }};
       return UnpackZstd(static_cast<ZSTD_DCtx*>(zstd_.get()), packed, plain);
   }
   return Invalid("no such codec");

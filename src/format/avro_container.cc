@@ -46,26 +46,18 @@ bool SkipAvroValue(const AvroSchema& schema, int32_t index, AvroCursor* cursor, 
   int64_t number = 0;
   std::string_view bytes;
   switch (node.kind) {
-    case AvroNode::kNull:
-      return true;
-    case AvroNode::kBoolean:
-      return cursor->TakeRaw(1, &bytes);
+    case AvroNode::kNull: return true;
+    case AvroNode::kBoolean: return cursor->TakeRaw(1, &bytes);
     case AvroNode::kInt:
     case AvroNode::kLong:
-    case AvroNode::kEnum:
-      return cursor->TakeLong(&number);
-    case AvroNode::kFloat:
-      return cursor->TakeRaw(4, &bytes);
-    case AvroNode::kDouble:
-      return cursor->TakeRaw(8, &bytes);
+    case AvroNode::kEnum: return cursor->TakeLong(&number);
+    case AvroNode::kFloat: return cursor->TakeRaw(4, &bytes);
+    case AvroNode::kDouble: return cursor->TakeRaw(8, &bytes);
     case AvroNode::kBytes:
-    case AvroNode::kString:
-      return cursor->TakeBytes(&bytes);
-    case AvroNode::kFixed:
-      return cursor->TakeRaw(static_cast<size_t>(node.fixed_bytes), &bytes);
+    case AvroNode::kString: return cursor->TakeBytes(&bytes);
+    case AvroNode::kFixed: return cursor->TakeRaw(static_cast<size_t>(node.fixed_bytes), &bytes);
     case AvroNode::kArray:
-    case AvroNode::kMap:
-      return SkipItems(schema, node, cursor, depth);
+    case AvroNode::kMap: return SkipItems(schema, node, cursor, depth);
     case AvroNode::kUnion:
       return cursor->TakeLong(&number) && number >= 0 && static_cast<size_t>(number) < node.children.size() &&
              SkipAvroValue(schema, node.children[static_cast<size_t>(number)], cursor, depth + 1);
@@ -89,9 +81,11 @@ Result<AvroFileReader> AvroFileReader::Open(std::string_view file, std::string_v
   while (true) {
     int64_t count = 0;
     int64_t block_bytes = 0;
-    if (!cursor.TakeCount(&count, &block_bytes)) return Corruption(origin, ": Avro header is damaged or cut off");
+    if (!cursor.TakeCount(&count, &block_bytes))
+      return Corruption(origin, ": Avro header is damaged or cut off");
     if (count == 0) break;
-    if (static_cast<uint64_t>(count) > cursor.remaining()) return Corruption(origin, ": Avro header of ", count, " entries");
+    if (static_cast<uint64_t>(count) > cursor.remaining())
+      return Corruption(origin, ": Avro header of ", count, " entries");
     for (int64_t i = 0; i < count; ++i) {
       std::string_view key, value;
       if (!cursor.TakeBytes(&key) || !cursor.TakeBytes(&value)) {
@@ -106,7 +100,8 @@ Result<AvroFileReader> AvroFileReader::Open(std::string_view file, std::string_v
   if (!known.ok()) return WithContext(origin, known.status());
   reader.codec_ = *known;
   std::string_view sync;
-  if (!cursor.TakeRaw(reader.sync_.size(), &sync)) return Corruption(origin, ": Avro header without its sync marker");
+  if (!cursor.TakeRaw(reader.sync_.size(), &sync))
+    return Corruption(origin, ": Avro header without its sync marker");
   std::copy(sync.begin(), sync.end(), reader.sync_.begin());
   reader.rest_ = file.substr(file.size() - cursor.remaining());
   return reader;
@@ -121,7 +116,8 @@ Result<bool> AvroFileReader::Next(AvroBlock* block) {
     return Corruption(origin_, ": block ", block_, " of the Avro file is damaged or cut off");
   }
   if (!std::equal(sync.begin(), sync.end(), sync_.begin())) {
-    return Corruption(origin_, ": block ", block_, " of the Avro file does not end with the file's sync marker");
+    return Corruption(origin_, ": block ", block_,
+                      " of the Avro file does not end with the file's sync marker");
   }
   rest_ = rest_.substr(rest_.size() - cursor.remaining());
   if (codec_ == AvroCodec::kNull) {

@@ -102,28 +102,34 @@ TEST(AvroCodec, AnExpandingBlockStopsAtTheLimit) {
     EXPECT_TRUE(DecompressAvroBlock(codec, half, &plain).ok());
   }
   EXPECT_FALSE(CompressAvroBlock(AvroCodec::kZstd, 1, bomb).ok());
-  std::string frames = CompressAvroBlock(AvroCodec::kZstd, 1, std::string(kMaxAvroBlockBytes, 'x')).ValueOrDie();
+  std::string frames =
+      CompressAvroBlock(AvroCodec::kZstd, 1, std::string(kMaxAvroBlockBytes, 'x')).ValueOrDie();
   frames += CompressAvroBlock(AvroCodec::kZstd, 1, "y").ValueOrDie();
   EXPECT_THAT(DecompressAvroBlock(AvroCodec::kZstd, frames, &plain).message(), HasSubstr("expands beyond"));
   // A snappy block that claims 30 MB in ten bytes.
   std::string claim;
-  for (uint32_t size = 30U << 20; size > 0; size >>= 7) claim.push_back(static_cast<char>((size & 0x7F) | (size >= 0x80 ? 0x80 : 0)));
-  EXPECT_THAT(DecompressAvroBlock(AvroCodec::kSnappy, claim + std::string(10, 'a'), &plain).message(), HasSubstr("claims"));
+  for (uint32_t size = 30U << 20; size > 0; size >>= 7)
+    claim.push_back(static_cast<char>((size & 0x7F) | (size >= 0x80 ? 0x80 : 0)));
+  EXPECT_THAT(DecompressAvroBlock(AvroCodec::kSnappy, claim + std::string(10, 'a'), &plain).message(),
+              HasSubstr("claims"));
 }
 
 TEST(AvroCodec, BlocksThatJustFillTheBufferComeBack) {
   std::string plain;
   for (const AvroCodec codec : kCodecs) {
-    for (const size_t size : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537}, size_t{131072}}) {
+    for (const size_t size :
+         {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537}, size_t{131072}}) {
       const std::string text(size, 'x');
-      ASSERT_TRUE(DecompressAvroBlock(codec, CompressAvroBlock(codec, 1, text).ValueOrDie(), &plain).ok()) << size;
+      ASSERT_TRUE(DecompressAvroBlock(codec, CompressAvroBlock(codec, 1, text).ValueOrDie(), &plain).ok())
+          << size;
       EXPECT_EQ(plain, text);
     }
   }
 }
 
 TEST(AvroCursor, LongsGoThereAndBackAndOverlongOnesAreRefused) {
-  for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{63}, int64_t{64}, int64_t{-65}, INT64_MAX, INT64_MIN}) {
+  for (const int64_t value :
+       {int64_t{0}, int64_t{-1}, int64_t{63}, int64_t{64}, int64_t{-65}, INT64_MAX, INT64_MIN}) {
     std::string bytes;
     AppendAvroLong(value, &bytes);
     AvroCursor cursor(bytes);
@@ -143,7 +149,9 @@ TEST(SkipAvroValue, SkipsEveryType) {
     {"name":"x","type":{"type":"fixed","name":"four","size":4}},{"name":"e","type":{"type":"enum","name":"en","symbols":["A"]}},
     {"name":"a","type":{"type":"array","items":["null","long"]}},{"name":"m","type":{"type":"map","values":"string"}},
     {"name":"u","type":["null","four",{"type":"array","items":"null"}]},{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}
-  ]})", "schema").ValueOrDie();
+  ]})",
+                                            "schema")
+                                .ValueOrDie();
   std::string bytes = std::string("\x01", 1) + std::string(12, 'f') + "four" + std::string("\x00", 1);
   AppendAvroLong(-2, &bytes);  // an array block with its size in bytes
   AppendAvroLong(3, &bytes);
@@ -171,21 +179,25 @@ TEST(SkipAvroValue, EndsOnHostileSchemas) {
   std::string fields = R"({"type":"record","name":"r0","fields":[]})";
   for (int i = 1; i <= 40; ++i) {
     const std::string n = std::to_string(i);
-    fields = R"({"type":"record","name":"r)" + n + R"(","fields":[{"name":"a","type":)" + fields + R"(},{"name":"b","type":"r)" +
-             std::to_string(i - 1) + R"("}]})";
+    fields = R"({"type":"record","name":"r)" + n + R"(","fields":[{"name":"a","type":)" + fields +
+             R"(},{"name":"b","type":"r)" + std::to_string(i - 1) + R"("}]})";
   }
   const AvroSchema nothing = ParseAvroSchema(fields, "schema").ValueOrDie();
   AvroCursor empty{std::string_view()};
   EXPECT_TRUE(SkipAvroValue(nothing, 0, &empty));
   const AvroSchema itself =
-      ParseAvroSchema(R"({"type":"record","name":"r","fields":[{"name":"a","type":"r"},{"name":"b","type":"r"}]})", "s").ValueOrDie();
+      ParseAvroSchema(
+          R"({"type":"record","name":"r","fields":[{"name":"a","type":"r"},{"name":"b","type":"r"}]})", "s")
+          .ValueOrDie();
   EXPECT_FALSE(SkipAvroValue(itself, 0, &empty));
 }
 
 TEST(ParseAvroSchema, RefusesWhatIsNotASchema) {
-  for (const char* text : {"", "{}", "[]", "1", R"("stringg")", R"({"type":"array"})", R"({"type":"record","name":"r"})",
-                           R"({"type":"record","name":"r","fields":[{"name":"a","type":"int"},{"name":"a","type":"int"}]})",
-                           R"({"type":"fixed","name":"f","size":-1})", R"([{"type":"fixed","name":"f","size":1},{"type":"fixed","name":"f","size":1}])"}) {
+  for (const char* text :
+       {"", "{}", "[]", "1", R"("stringg")", R"({"type":"array"})", R"({"type":"record","name":"r"})",
+        R"({"type":"record","name":"r","fields":[{"name":"a","type":"int"},{"name":"a","type":"int"}]})",
+        R"({"type":"fixed","name":"f","size":-1})",
+        R"([{"type":"fixed","name":"f","size":1},{"type":"fixed","name":"f","size":1}])"}) {
     EXPECT_TRUE(IsKind(ParseAvroSchema(text, "s").status(), ErrorKind::kCorruption)) << text;
   }
   std::string deep = "\"int\"";

@@ -10,7 +10,8 @@ class Planner {
 
   Result<int32_t> Record(int32_t node_index, std::span<const WantedField> wanted, int depth) {
     const AvroNode& node = plan_.schema.at(node_index);
-    if (node.kind != AvroNode::kRecord) return Corruption(origin_, ": Avro ", NameOf(node.kind), " where a record is expected");
+    if (node.kind != AvroNode::kRecord)
+      return Corruption(origin_, ": Avro ", NameOf(node.kind), " where a record is expected");
     if (depth > 8) return Corruption(origin_, ": Avro records nested too deeply");
     const auto index = static_cast<int32_t>(plan_.records.size());
     plan_.records.emplace_back();
@@ -27,7 +28,8 @@ class Planner {
       plan_.records[static_cast<size_t>(index)].push_back(step);
     }
     for (size_t w = 0; w < wanted.size(); ++w) {
-      if (wanted[w].required && !found[w]) return Corruption(origin_, ": the Avro schema has no field ", wanted[w].name);
+      if (wanted[w].required && !found[w])
+        return Corruption(origin_, ": the Avro schema has no field ", wanted[w].name);
     }
     return index;
   }
@@ -47,7 +49,8 @@ class Planner {
   }
 
   Status Mismatch(std::string_view name, int32_t node, std::string_view wanted) const {
-    return Corruption(origin_, ": field ", name, " is an Avro ", NameOf(plan_.schema.at(node).kind), ", expected ", wanted);
+    return Corruption(origin_, ": field ", name, " is an Avro ", NameOf(plan_.schema.at(node).kind),
+                      ", expected ", wanted);
   }
 
   Status Field(const WantedField& wanted, int depth, AvroStep* step) {
@@ -72,8 +75,7 @@ class Planner {
       case AvroShape::kLongs:
       case AvroShape::kStrings:
       case AvroShape::kRecords:
-      case AvroShape::kPresence:
-        break;
+      case AvroShape::kPresence: break;
     }
     if (kind != AvroNode::kArray) return Mismatch(wanted.name, node, "an array");
     const int32_t items = plan_.schema.at(node).children[0];
@@ -93,7 +95,8 @@ class Planner {
     const AvroNode& node = plan_.schema.at(step->node);
     step->nothing = node.kind == AvroNode::kNull;
     for (size_t i = 0; node.kind == AvroNode::kUnion && i < node.children.size() && i < 100; ++i) {
-      if (plan_.schema.at(node.children[i]).kind == AvroNode::kNull) step->null_branch = static_cast<int8_t>(i);
+      if (plan_.schema.at(node.children[i]).kind == AvroNode::kNull)
+        step->null_branch = static_cast<int8_t>(i);
     }
     return Status::OK();
   }
@@ -107,7 +110,8 @@ class Planner {
 
 }  // namespace
 
-Result<AvroPlan> PlanAvroRecord(AvroSchema schema, std::span<const WantedField> wanted, std::string_view origin) {
+Result<AvroPlan> PlanAvroRecord(AvroSchema schema, std::span<const WantedField> wanted,
+                                std::string_view origin) {
   AvroPlan plan;
   plan.schema = std::move(schema);
   HEADRACE_RETURN_NOT_OK(Planner(&plan, origin).Record(0, wanted, 0).status());

@@ -36,12 +36,12 @@ struct WantedField {
 };
 
 struct AvroStep {
-  int32_t wanted = -1;       // index into the wanted fields; -1: skip
-  int32_t node = 0;          // the writer's type, unions included; for skipping
-  int8_t null_branch = -1;   // -1: not a union
+  int32_t wanted = -1;           // index into the wanted fields; -1: skip
+  int32_t node = 0;              // the writer's type, unions included; for skipping
+  int8_t null_branch = -1;       // -1: not a union
   int8_t item_null_branch = -1;  // the same of an array's items
-  bool nothing = false;      // the writer's type is null alone
-  int32_t inner = -1;        // the plan of a record, or of an array's records
+  bool nothing = false;          // the writer's type is null alone
+  int32_t inner = -1;            // the plan of a record, or of an array's records
 };
 
 struct AvroPlan {
@@ -49,6 +49,7 @@ struct AvroPlan {
   AvroSchema schema;
 };
 
-Result<AvroPlan> PlanAvroRecord(AvroSchema schema, std::span<const WantedField> wanted, std::string_view origin);
+Result<AvroPlan> PlanAvroRecord(AvroSchema schema, std::span<const WantedField> wanted,
+                                std::string_view origin);
 
 }  // namespace headrace

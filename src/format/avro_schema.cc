@@ -10,8 +10,9 @@ namespace headrace {
 namespace {
 
 constexpr int kMaxSchemaDepth = 64;
-constexpr std::array<std::string_view, 14> kKindNames = {"null",  "boolean", "int",   "long",  "float", "double", "bytes",
-                                                         "string", "fixed",   "enum",  "array", "map",   "union",  "record"};
+constexpr std::array<std::string_view, 14> kKindNames = {"null",   "boolean", "int",    "long",  "float",
+                                                         "double", "bytes",   "string", "fixed", "enum",
+                                                         "array",  "map",     "union",  "record"};
 
 class SchemaReader {
  public:
@@ -110,8 +111,8 @@ class SchemaReader {
     return node;
   }
 
-  Result<int32_t> Collection(const nlohmann::json& json, AvroNode::Kind kind, const char* key, const std::string& space,
-                             int depth) {
+  Result<int32_t> Collection(const nlohmann::json& json, AvroNode::Kind kind, const char* key,
+                             const std::string& space, int depth) {
     const int32_t node = Add(kind);
     const auto item = json.find(key);
     if (item == json.end()) return Bad(NameOf(kind), " without \"", key, "\"");
@@ -136,7 +137,8 @@ class SchemaReader {
       changed = false;
       for (AvroNode& node : schema_.nodes) {
         if (!node.takes_bytes) continue;
-        bool takes = !(node.kind == AvroNode::kNull || (node.kind == AvroNode::kFixed && node.fixed_bytes == 0));
+        bool takes =
+            !(node.kind == AvroNode::kNull || (node.kind == AvroNode::kFixed && node.fixed_bytes == 0));
         if (node.kind == AvroNode::kRecord) {
           takes = false;
           for (const int32_t child : node.children) takes = takes || at(child).takes_bytes;

@@ -14,7 +14,22 @@
 namespace headrace {
 
 struct AvroNode {
-  enum Kind { kNull, kBoolean, kInt, kLong, kFloat, kDouble, kBytes, kString, kFixed, kEnum, kArray, kMap, kUnion, kRecord };
+  enum Kind {
+    kNull,
+    kBoolean,
+    kInt,
+    kLong,
+    kFloat,
+    kDouble,
+    kBytes,
+    kString,
+    kFixed,
+    kEnum,
+    kArray,
+    kMap,
+    kUnion,
+    kRecord
+  };
   Kind kind = kNull;
   std::vector<std::string> names;  // kRecord: field names, beside `children`
   std::vector<int32_t> children;   // kRecord: field types; kUnion: branches; kArray, kMap: the item or value

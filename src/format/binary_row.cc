@@ -15,35 +15,27 @@ void PutValue(const Value& value, const DataType& type, const BinaryWriter::Fram
   switch (type.root) {
     case TypeRoot::kBoolean:
       return writer->PutFixed(frame, slot, static_cast<uint8_t>(std::get<bool>(value)));
-    case TypeRoot::kTinyInt:
-      return writer->PutFixed(frame, slot, std::get<int8_t>(value));
-    case TypeRoot::kSmallInt:
-      return writer->PutFixed(frame, slot, std::get<int16_t>(value));
+    case TypeRoot::kTinyInt: return writer->PutFixed(frame, slot, std::get<int8_t>(value));
+    case TypeRoot::kSmallInt: return writer->PutFixed(frame, slot, std::get<int16_t>(value));
     case TypeRoot::kInt:
     case TypeRoot::kDate:
-    case TypeRoot::kTime:
-      return writer->PutFixed(frame, slot, std::get<int32_t>(value));
-    case TypeRoot::kBigInt:
-      return writer->PutFixed(frame, slot, std::get<int64_t>(value));
-    case TypeRoot::kFloat:
-      return writer->PutFixed(frame, slot, std::get<float>(value));
-    case TypeRoot::kDouble:
-      return writer->PutFixed(frame, slot, std::get<double>(value));
+    case TypeRoot::kTime: return writer->PutFixed(frame, slot, std::get<int32_t>(value));
+    case TypeRoot::kBigInt: return writer->PutFixed(frame, slot, std::get<int64_t>(value));
+    case TypeRoot::kFloat: return writer->PutFixed(frame, slot, std::get<float>(value));
+    case TypeRoot::kDouble: return writer->PutFixed(frame, slot, std::get<double>(value));
     case TypeRoot::kDecimal:
       return writer->PutDecimal(frame, slot, std::get<arrow::Decimal128>(value), type.precision);
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return writer->PutBytes(frame, slot, std::get<std::string>(value));
+    case TypeRoot::kVarBinary: return writer->PutBytes(frame, slot, std::get<std::string>(value));
     case TypeRoot::kTimestamp:
     case TypeRoot::kTimestampLtz:
       return writer->PutTimestamp(frame, slot, std::get<Timestamp>(value), type.precision);
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      return;
+    case TypeRoot::kRow: return;
   }
 }
 
@@ -68,24 +60,16 @@ class FieldReader {
   Result<Value> Read(const DataType& type) const {
     const std::string_view bytes = row_.bytes;
     switch (type.root) {
-      case TypeRoot::kBoolean:
-        return Value(bytes[slot_] != 0);
-      case TypeRoot::kTinyInt:
-        return Value(ReadAt<int8_t>(bytes, slot_));
-      case TypeRoot::kSmallInt:
-        return Value(ReadAt<int16_t>(bytes, slot_));
+      case TypeRoot::kBoolean: return Value(bytes[slot_] != 0);
+      case TypeRoot::kTinyInt: return Value(ReadAt<int8_t>(bytes, slot_));
+      case TypeRoot::kSmallInt: return Value(ReadAt<int16_t>(bytes, slot_));
       case TypeRoot::kInt:
       case TypeRoot::kDate:
-      case TypeRoot::kTime:
-        return Value(ReadAt<int32_t>(bytes, slot_));
-      case TypeRoot::kBigInt:
-        return Value(ReadAt<int64_t>(bytes, slot_));
-      case TypeRoot::kFloat:
-        return Value(ReadAt<float>(bytes, slot_));
-      case TypeRoot::kDouble:
-        return Value(ReadAt<double>(bytes, slot_));
-      case TypeRoot::kDecimal:
-        return Decimal(type);
+      case TypeRoot::kTime: return Value(ReadAt<int32_t>(bytes, slot_));
+      case TypeRoot::kBigInt: return Value(ReadAt<int64_t>(bytes, slot_));
+      case TypeRoot::kFloat: return Value(ReadAt<float>(bytes, slot_));
+      case TypeRoot::kDouble: return Value(ReadAt<double>(bytes, slot_));
+      case TypeRoot::kDecimal: return Decimal(type);
       case TypeRoot::kChar:
       case TypeRoot::kVarChar:
       case TypeRoot::kBinary:
@@ -94,13 +78,11 @@ class FieldReader {
         return Value(std::string(text));
       }
       case TypeRoot::kTimestamp:
-      case TypeRoot::kTimestampLtz:
-        return TimestampValue(type);
+      case TypeRoot::kTimestampLtz: return TimestampValue(type);
       case TypeRoot::kArray:
       case TypeRoot::kMap:
       case TypeRoot::kMultiset:
-      case TypeRoot::kRow:
-        break;
+      case TypeRoot::kRow: break;
     }
     return Unsupported("field ", index_, " of a BinaryRow: a single value of the nested type ", ToSql(type));
   }
@@ -108,8 +90,8 @@ class FieldReader {
  private:
   template <typename... Args>
   Status Bad(Args&&... args) const {
-    return Corruption("field ", index_, " of a BinaryRow of ", row_.arity, " fields and ", row_.bytes.size(), " bytes: ",
-                      std::forward<Args>(args)...);
+    return Corruption("field ", index_, " of a BinaryRow of ", row_.arity, " fields and ", row_.bytes.size(),
+                      " bytes: ", std::forward<Args>(args)...);
   }
 
   Result<std::string_view> Variable(uint64_t offset, uint64_t size) const {
@@ -127,7 +109,8 @@ class FieldReader {
   }
 
   Result<Value> Decimal(const DataType& type) const {
-    if (type.precision <= kMaxCompactDecimalPrecision) return Value(arrow::Decimal128(ReadAt<int64_t>(row_.bytes, slot_)));
+    if (type.precision <= kMaxCompactDecimalPrecision)
+      return Value(arrow::Decimal128(ReadAt<int64_t>(row_.bytes, slot_)));
     const auto slot = ReadAt<uint64_t>(row_.bytes, slot_);
     const uint64_t size = slot & 0xFFFFFFFF;
     if (size < 1 || size > 16) return Bad("a decimal of ", size, " bytes, between 1 and 16");
@@ -137,7 +120,8 @@ class FieldReader {
   }
 
   Result<Value> TimestampValue(const DataType& type) const {
-    if (type.precision <= kMaxCompactTimestampPrecision) return Value(Timestamp{ReadAt<int64_t>(row_.bytes, slot_), 0});
+    if (type.precision <= kMaxCompactTimestampPrecision)
+      return Value(Timestamp{ReadAt<int64_t>(row_.bytes, slot_), 0});
     const auto slot = ReadAt<uint64_t>(row_.bytes, slot_);
     const auto nanos = static_cast<uint32_t>(slot);
     if (nanos > 999999) return Bad("a timestamp with ", nanos, " nanoseconds of a millisecond");
@@ -153,7 +137,8 @@ class FieldReader {
 Status CheckShape(int32_t arity, size_t size) {
   if (arity < 0) return Corruption("a BinaryRow of ", arity, " fields");
   const size_t fixed = RowNullBytes(arity) + 8 * static_cast<size_t>(arity);
-  if (size < fixed) return Corruption("a BinaryRow of ", arity, " fields takes ", fixed, " bytes, found ", size);
+  if (size < fixed)
+    return Corruption("a BinaryRow of ", arity, " fields takes ", fixed, " bytes, found ", size);
   return Status::OK();
 }
 
@@ -182,7 +167,8 @@ Result<BinaryRow> ParseBinaryRow(std::string_view bytes) {
 }
 
 Result<BinaryRow> EncodeBinaryRow(std::span<const Value> values, std::span<const DataType> types) {
-  if (values.size() != types.size()) return Invalid("a row of ", values.size(), " values for ", types.size(), " types");
+  if (values.size() != types.size())
+    return Invalid("a row of ", values.size(), " values for ", types.size(), " types");
   BinaryWriter writer;
   const auto arity = static_cast<int32_t>(values.size());
   const BinaryWriter::Frame frame = writer.BeginRow(arity);
@@ -194,7 +180,8 @@ Result<BinaryRow> EncodeBinaryRow(std::span<const Value> values, std::span<const
       PutValue(values[i], types[i], frame, i, &writer);
     }
   }
-  if (writer.size() > std::numeric_limits<int32_t>::max()) return Invalid("a row of ", writer.size(), " bytes, at most 2 GB");
+  if (writer.size() > std::numeric_limits<int32_t>::max())
+    return Invalid("a row of ", writer.size(), " bytes, at most 2 GB");
   return BinaryRow{arity, writer.Take()};
 }
 

@@ -24,7 +24,8 @@ class Cell {
   const DataType& type() const { return type_; }
 
  protected:
-  virtual void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const = 0;
+  virtual void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                          BinaryWriter* writer) const = 0;
 
   const DataType& type_;  // owned by the encoder
   std::shared_ptr<arrow::Array> array_;
@@ -36,7 +37,8 @@ class FixedCell final : public Cell {
   using Cell::Cell;
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     writer->PutFixed(frame, slot, static_cast<Stored>(static_cast<const ArrayType&>(*array_).Value(row)));
   }
 };
@@ -46,7 +48,8 @@ class BytesCell final : public Cell {
   using Cell::Cell;
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     writer->PutBytes(frame, slot, static_cast<const arrow::BinaryArray&>(*array_).GetView(row));
   }
 };
@@ -56,7 +59,8 @@ class DecimalCell final : public Cell {
   using Cell::Cell;
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     const arrow::Decimal128 value(static_cast<const arrow::Decimal128Array&>(*array_).GetValue(row));
     writer->PutDecimal(frame, slot, value, type_.precision);
   }
@@ -65,12 +69,16 @@ class DecimalCell final : public Cell {
 class TimestampCell final : public Cell {
  public:
   TimestampCell(const DataType& type, std::shared_ptr<arrow::Array> array)
-      : Cell(type, std::move(array)), unit_(static_cast<const arrow::TimestampType&>(*array_->type()).unit()) {}
+      : Cell(type, std::move(array)),
+        unit_(static_cast<const arrow::TimestampType&>(*array_->type()).unit()) {}
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     const int64_t count = static_cast<const arrow::TimestampArray&>(*array_).Value(row);
-    const int64_t units = unit_ == arrow::TimeUnit::MILLI ? 1 : unit_ == arrow::TimeUnit::MICRO ? 1000 : 1000000;
+    const int64_t units = unit_ == arrow::TimeUnit::MILLI   ? 1
+                          : unit_ == arrow::TimeUnit::MICRO ? 1000
+                                                            : 1000000;
     int64_t rest = count % units;
     if (rest < 0) rest += units;
     const Timestamp timestamp{(count - rest) / units, static_cast<int32_t>(rest * (1000000 / units))};
@@ -85,7 +93,8 @@ using CellPtr = std::unique_ptr<Cell>;
 Result<CellPtr> MakeCell(const DataType& type, std::shared_ptr<arrow::Array> array);
 
 void PutElements(const Cell& element, int64_t first, int64_t count, BinaryWriter* writer) {
-  const BinaryWriter::Frame frame = writer->BeginArray(static_cast<int32_t>(count), ElementWidth(element.type()));
+  const BinaryWriter::Frame frame =
+      writer->BeginArray(static_cast<int32_t>(count), ElementWidth(element.type()));
   for (int64_t i = 0; i < count; ++i) element.Put(first + i, frame, static_cast<size_t>(i), writer);
 }
 
@@ -95,7 +104,8 @@ class ListCell final : public Cell {
       : Cell(type, std::move(array)), element_(std::move(element)) {}
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     const auto& list = static_cast<const arrow::ListArray&>(*array_);
     const size_t start = writer->BeginVariable();
     PutElements(*element_, list.value_offset(row), list.value_length(row), writer);
@@ -112,7 +122,8 @@ class MapCell final : public Cell {
       : Cell(type, std::move(array)), key_(std::move(key)), value_(std::move(value)) {}
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     const auto& map = static_cast<const arrow::MapArray&>(*array_);
     const size_t start = writer->BeginVariable();
     const size_t key_bytes = writer->AppendInt32Hole();
@@ -132,7 +143,8 @@ class RowCell final : public Cell {
       : Cell(type, std::move(array)), fields_(std::move(fields)) {}
 
  protected:
-  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot, BinaryWriter* writer) const override {
+  void PutPresent(int64_t row, const BinaryWriter::Frame& frame, size_t slot,
+                  BinaryWriter* writer) const override {
     const size_t start = writer->BeginVariable();
     const BinaryWriter::Frame inner = writer->BeginRow(static_cast<int32_t>(fields_.size()));
     for (size_t i = 0; i < fields_.size(); ++i) fields_[i]->Put(row, inner, i, writer);
@@ -177,7 +189,9 @@ Result<CellPtr> MakeRowCell(const DataType& type, const std::shared_ptr<arrow::A
 Result<CellPtr> MakeCell(const DataType& type, std::shared_ptr<arrow::Array> array) {
   const std::shared_ptr<arrow::DataType> wanted = ToArrowType(type);
   const bool same = type.is_nested() ? wanted->id() == array->type_id() : wanted->Equals(*array->type());
-  if (!same) return Invalid("a column of ", array->type()->ToString(), " for ", ToSql(type), ", expected ", wanted->ToString());
+  if (!same)
+    return Invalid("a column of ", array->type()->ToString(), " for ", ToSql(type), ", expected ",
+                   wanted->ToString());
   switch (type.root) {
     case TypeRoot::kBoolean:
       return std::make_unique<FixedCell<arrow::BooleanArray, uint8_t>>(type, std::move(array));
@@ -193,30 +207,25 @@ Result<CellPtr> MakeCell(const DataType& type, std::shared_ptr<arrow::Array> arr
       return std::make_unique<FixedCell<arrow::FloatArray, float>>(type, std::move(array));
     case TypeRoot::kDouble:
       return std::make_unique<FixedCell<arrow::DoubleArray, double>>(type, std::move(array));
-    case TypeRoot::kDecimal:
-      return std::make_unique<DecimalCell>(type, std::move(array));
+    case TypeRoot::kDecimal: return std::make_unique<DecimalCell>(type, std::move(array));
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return std::make_unique<BytesCell>(type, std::move(array));
+    case TypeRoot::kVarBinary: return std::make_unique<BytesCell>(type, std::move(array));
     case TypeRoot::kDate:
       return std::make_unique<FixedCell<arrow::Date32Array, int32_t>>(type, std::move(array));
     case TypeRoot::kTime:
       return std::make_unique<FixedCell<arrow::Time32Array, int32_t>>(type, std::move(array));
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return std::make_unique<TimestampCell>(type, std::move(array));
+    case TypeRoot::kTimestampLtz: return std::make_unique<TimestampCell>(type, std::move(array));
     case TypeRoot::kArray: {
-      HEADRACE_ASSIGN_OR_RETURN(CellPtr element,
-                                MakeCell(*type.element, static_cast<const arrow::ListArray&>(*array).values()));
+      HEADRACE_ASSIGN_OR_RETURN(
+          CellPtr element, MakeCell(*type.element, static_cast<const arrow::ListArray&>(*array).values()));
       return std::make_unique<ListCell>(type, std::move(array), std::move(element));
     }
     case TypeRoot::kMap:
-    case TypeRoot::kMultiset:
-      return MakeMapCell(type, array);
-    case TypeRoot::kRow:
-      return MakeRowCell(type, array);
+    case TypeRoot::kMultiset: return MakeMapCell(type, array);
+    case TypeRoot::kRow: return MakeRowCell(type, array);
   }
   return Invalid("no encoding of ", ToSql(type));
 }
@@ -226,7 +235,8 @@ class ArrowRowEncoder final : public BinaryRowEncoder {
   explicit ArrowRowEncoder(std::vector<DataType> types) : types_(std::move(types)) {}
 
   Status Open(std::vector<std::shared_ptr<arrow::Array>> columns) {
-    if (columns.size() != types_.size()) return Invalid(columns.size(), " columns for ", types_.size(), " types");
+    if (columns.size() != types_.size())
+      return Invalid(columns.size(), " columns for ", types_.size(), " types");
     for (size_t i = 0; i < types_.size(); ++i) {
       HEADRACE_ASSIGN_OR_RETURN(CellPtr cell, MakeCell(types_[i], std::move(columns[i])));
       cells_.push_back(std::move(cell));
@@ -252,8 +262,8 @@ class ArrowRowEncoder final : public BinaryRowEncoder {
 
 }  // namespace
 
-Result<std::unique_ptr<BinaryRowEncoder>> BinaryRowEncoder::Make(std::vector<DataType> types,
-                                                                 std::vector<std::shared_ptr<arrow::Array>> columns) {
+Result<std::unique_ptr<BinaryRowEncoder>> BinaryRowEncoder::Make(
+    std::vector<DataType> types, std::vector<std::shared_ptr<arrow::Array>> columns) {
   auto encoder = std::make_unique<ArrowRowEncoder>(std::move(types));
   HEADRACE_RETURN_NOT_OK(encoder->Open(std::move(columns)));
   return encoder;

@@ -17,7 +17,8 @@ DataType Type(std::string_view text) { return ParseDataType(text).ValueOrDie(); 
 
 std::string FromHex(std::string_view hex) {
   std::string bytes;
-  for (size_t i = 0; i < hex.size(); i += 2) bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
   return bytes;
 }
 
@@ -49,7 +50,10 @@ const std::vector<Vector>& JavaVectors() {
       {{"STRING"}, {"abc"}, "0000000100000000000000006162630000000083", -101922419},
       {{"STRING"}, {"abcdefg"}, "0000000100000000000000006162636465666787", -1431907323},
       {{"STRING"}, {"abcdefgh"}, "00000001000000000000000008000000100000006162636465666768", -843760178},
-      {{"STRING"}, {"h\xC3\xA9llo w\xC3\xB6rld"}, "0000000100000000000000000d0000001000000068c3a96c6c6f2077c3b6726c64000000", 769328861},
+      {{"STRING"},
+       {"h\xC3\xA9llo w\xC3\xB6rld"},
+       "0000000100000000000000000d0000001000000068c3a96c6c6f2077c3b6726c64000000",
+       769328861},
       {{"STRING"}, {std::nullopt}, "0000000100010000000000000000000000000000", -1748325344},
       {{"BOOLEAN"}, {"true"}, "0000000100000000000000000100000000000000", 1465514398},
       {{"TINYINT"}, {"-1"}, "000000010000000000000000ff00000000000000", 2004758659},
@@ -58,17 +62,39 @@ const std::vector<Vector>& JavaVectors() {
       {{"DOUBLE"}, {"1.5"}, "000000010000000000000000000000000000f83f", 1860889473},
       {{"FLOAT"}, {"-0.0"}, "0000000100000000000000000000008000000000", 916225219},
       {{"DECIMAL(10, 2)"}, {"123.45"}, "0000000100000000000000003930000000000000", 767607022},
-      {{"DECIMAL(20, 2)"}, {"123.45"}, "000000010000000000000000020000001000000030390000000000000000000000000000", -118192725},
-      {{"DECIMAL(20, 2)"}, {"-1.00"}, "00000001000000000000000001000000100000009c000000000000000000000000000000", -2092338868},
-      {{"DECIMAL(20, 2)"}, {std::nullopt}, "000000010001000000000000000000001000000000000000000000000000000000000000", -1380280760},
-      {{"TIMESTAMP(3)"}, {"2023-11-14T22:13:20.123"}, "0000000100000000000000007b68e5cf8b010000", -1285420957},
-      {{"TIMESTAMP(6)"}, {"2023-11-14T22:13:20.123456"}, "00000001000000000000000040f50600100000007b68e5cf8b010000", 1196670069},
-      {{"TIMESTAMP(6)"}, {std::nullopt}, "00000001000100000000000000000000100000000000000000000000", -340882661},
+      {{"DECIMAL(20, 2)"},
+       {"123.45"},
+       "000000010000000000000000020000001000000030390000000000000000000000000000",
+       -118192725},
+      {{"DECIMAL(20, 2)"},
+       {"-1.00"},
+       "00000001000000000000000001000000100000009c000000000000000000000000000000",
+       -2092338868},
+      {{"DECIMAL(20, 2)"},
+       {std::nullopt},
+       "000000010001000000000000000000001000000000000000000000000000000000000000",
+       -1380280760},
+      {{"TIMESTAMP(3)"},
+       {"2023-11-14T22:13:20.123"},
+       "0000000100000000000000007b68e5cf8b010000",
+       -1285420957},
+      {{"TIMESTAMP(6)"},
+       {"2023-11-14T22:13:20.123456"},
+       "00000001000000000000000040f50600100000007b68e5cf8b010000",
+       1196670069},
+      {{"TIMESTAMP(6)"},
+       {std::nullopt},
+       "00000001000100000000000000000000100000000000000000000000",
+       -340882661},
       {{"BYTES"}, {"010203"}, "0000000100000000000000000102030000000083", 1066645297},
-      {{"INT", "STRING"}, {"1", "abc"}, "00000002000000000000000001000000000000006162630000000083", 261371745},
+      {{"INT", "STRING"},
+       {"1", "abc"},
+       "00000002000000000000000001000000000000006162630000000083",
+       261371745},
       {{"STRING", "STRING"},
        {"long string 1", "long string two!!"},
-       "0000000200000000000000000d0000001800000011000000280000006c6f6e6720737472696e6720310000006c6f6e6720737472696e672074776f212100000000000000",
+       "0000000200000000000000000d0000001800000011000000280000006c6f6e6720737472696e6720310000006c6f6e6720737"
+       "472696e672074776f212100000000000000",
        647793876},
   };
   return vectors;
@@ -113,12 +139,15 @@ TEST(BinaryRow, EncodesNestedColumnsAsJava) {
   };
   const Nested cases[] = {
       {"ARRAY<INT>", "[[9, 9], [1, null, 3]]",
-       "0000000100000000000000001800000010000000030000000200000001000000000000000300000000000000", 1830759751},
+       "0000000100000000000000001800000010000000030000000200000001000000000000000300000000000000",
+       1830759751},
       {"MAP<STRING, INT>", "[[[\"z\", 5]], [[\"a\", 1]]]",
-       "000000010000000000000000240000001000000010000000010000000000000061000000000000810100000000000000010000000000000000000000",
+       "00000001000000000000000024000000100000001000000001000000000000006100000000000081010000000000000001000"
+       "0000000000000000000",
        -1494997244},
       {"ROW<a INT, b STRING>", R"([{"a": 1, "b": null}, {"a": 9, "b": "longer string"}])",
-       "0000000100000000000000002800000010000000000000000000000009000000000000000d000000180000006c6f6e67657220737472696e67000000",
+       "0000000100000000000000002800000010000000000000000000000009000000000000000d000000180000006c6f6e6765722"
+       "0737472696e67000000",
        -1825463248},
   };
   for (const Nested& nested : cases) {
@@ -135,7 +164,8 @@ TEST(BinaryRow, EncodesNestedColumnsAsJava) {
 TEST(BinaryRow, NullBitsGrowByEightBytesAtFiftySevenFields) {
   const std::vector<DataType> many(57, Type("INT"));
   const std::vector<Value> nulls(57);
-  EXPECT_EQ(EncodeBinaryRow(std::span(nulls).first(56), std::span(many).first(56))->bytes.size(), 8U + 56 * 8);
+  EXPECT_EQ(EncodeBinaryRow(std::span(nulls).first(56), std::span(many).first(56))->bytes.size(),
+            8U + 56 * 8);
   EXPECT_EQ(EncodeBinaryRow(nulls, many)->bytes.size(), 16U + 57 * 8);
 }
 
@@ -146,13 +176,14 @@ TEST(BinaryRow, TheEmptyRowIsEightZeroBytes) {
 
 TEST(BinaryRow, RefusesBytesThatContradictThemselves) {
   const std::vector<DataType> text = {Type("STRING")};
-  for (const char* hex : {"", "000000", "00000001", "000000010000000000000000", "ffffffff0000000000000000", "7fffffff0000000000000000"}) {
+  for (const char* hex : {"", "000000", "00000001", "000000010000000000000000", "ffffffff0000000000000000",
+                          "7fffffff0000000000000000"}) {
     EXPECT_TRUE(IsKind(ParseBinaryRow(FromHex(hex)).status(), ErrorKind::kCorruption)) << hex;
   }
   const std::pair<const char*, const char*> rows[] = {
-      {"STRING", "0000000100000000000000000800000010000000"},                    // no variable part at all
-      {"STRING", "000000010000000000000000080000000000000061626364656667ff"},    // points into the slots
-      {"STRING", "0000000100000000000000000000000000000088"},                    // an inline length of 8
+      {"STRING", "0000000100000000000000000800000010000000"},                  // no variable part at all
+      {"STRING", "000000010000000000000000080000000000000061626364656667ff"},  // points into the slots
+      {"STRING", "0000000100000000000000000000000000000088"},                  // an inline length of 8
       {"STRING", "000000010000000000000000ffffff7fffffff7f"},
       {"DECIMAL(20, 2)", "000000010000000000000000110000001000000030390000000000000000000000000000"},
       {"DECIMAL(20, 2)", "000000010000000000000000000000001000000030390000000000000000000000000000"},
@@ -161,7 +192,9 @@ TEST(BinaryRow, RefusesBytesThatContradictThemselves) {
   for (const auto& [type, hex] : rows) {
     auto row = ParseBinaryRow(FromHex(hex));
     ASSERT_TRUE(row.ok()) << hex;
-    EXPECT_TRUE(IsKind(DecodeBinaryRow(*row, std::vector<DataType>{Type(type)}).status(), ErrorKind::kCorruption)) << hex;
+    EXPECT_TRUE(
+        IsKind(DecodeBinaryRow(*row, std::vector<DataType>{Type(type)}).status(), ErrorKind::kCorruption))
+        << hex;
   }
   EXPECT_THAT(DecodeBinaryRow(BinaryRow{}, text).status().message(), HasSubstr("of 0 fields where 1"));
 }
@@ -169,7 +202,8 @@ TEST(BinaryRow, RefusesBytesThatContradictThemselves) {
 TEST(BinaryRow, RandomBytesNeverReadOutside) {
   std::mt19937 random(7);
   std::vector<DataType> types;
-  for (const char* type : {"STRING", "DECIMAL(38, 3)", "TIMESTAMP(9)", "BYTES", "INT", "BOOLEAN"}) types.push_back(Type(type));
+  for (const char* type : {"STRING", "DECIMAL(38, 3)", "TIMESTAMP(9)", "BYTES", "INT", "BOOLEAN"})
+    types.push_back(Type(type));
   for (int i = 0; i < 20000; ++i) {
     std::string bytes(8 + 48 + random() % 40, '\0');
     for (char& c : bytes) c = static_cast<char>(random() % 4 == 0 ? random() : 0);
@@ -178,11 +212,17 @@ TEST(BinaryRow, RandomBytesNeverReadOutside) {
 }
 
 TEST(BinaryRow, ReportsValuesOfTheWrongTypeAndNestedValues) {
-  EXPECT_TRUE(IsKind(EncodeBinaryRow(std::vector<Value>{Value(int32_t{1})}, std::vector<DataType>{Type("BIGINT")}).status(), ErrorKind::kInvalid));
-  const BinaryRow null_list = EncodeBinaryRow(std::vector<Value>{Value()}, std::vector<DataType>{Type("ARRAY<INT>")}).ValueOrDie();
+  EXPECT_TRUE(IsKind(
+      EncodeBinaryRow(std::vector<Value>{Value(int32_t{1})}, std::vector<DataType>{Type("BIGINT")}).status(),
+      ErrorKind::kInvalid));
+  const BinaryRow null_list =
+      EncodeBinaryRow(std::vector<Value>{Value()}, std::vector<DataType>{Type("ARRAY<INT>")}).ValueOrDie();
   EXPECT_TRUE(IsNull(DecodeBinaryRow(null_list, std::vector<DataType>{Type("ARRAY<INT>")}).ValueOrDie()[0]));
-  EXPECT_TRUE(IsKind(BinaryRowEncoder::Make({Type("BIGINT")}, {arrow::json::ArrayFromJSONString(arrow::int32(), "[1]").ValueOrDie()}).status(),
-                     ErrorKind::kInvalid));
+  EXPECT_TRUE(
+      IsKind(BinaryRowEncoder::Make({Type("BIGINT")},
+                                    {arrow::json::ArrayFromJSONString(arrow::int32(), "[1]").ValueOrDie()})
+                 .status(),
+             ErrorKind::kInvalid));
 }
 
 }  // namespace

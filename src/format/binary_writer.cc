@@ -6,7 +6,8 @@
 
 namespace headrace {
 
-static_assert(std::endian::native == std::endian::little, "BinaryRow slots are written by memcpy in little-endian order");
+static_assert(std::endian::native == std::endian::little,
+              "BinaryRow slots are written by memcpy in little-endian order");
 
 BinaryWriter::Frame BinaryWriter::BeginRow(int32_t arity) {
   Frame frame;
@@ -54,7 +55,8 @@ void BinaryWriter::EndVariable(const Frame& frame, size_t slot, size_t start) {
   bytes_.resize(start + RoundUpTo8(size), '\0');
 }
 
-void BinaryWriter::PutDecimal(const Frame& frame, size_t slot, const arrow::Decimal128& value, int32_t precision) {
+void BinaryWriter::PutDecimal(const Frame& frame, size_t slot, const arrow::Decimal128& value,
+                              int32_t precision) {
   if (precision <= kMaxCompactDecimalPrecision) {
     PutFixed(frame, slot, static_cast<int64_t>(value.low_bits()));
     return;
@@ -105,17 +107,13 @@ size_t BinaryWriter::AppendInt32Hole() {
 size_t ElementWidth(const DataType& type) {
   switch (type.root) {
     case TypeRoot::kBoolean:
-    case TypeRoot::kTinyInt:
-      return 1;
-    case TypeRoot::kSmallInt:
-      return 2;
+    case TypeRoot::kTinyInt: return 1;
+    case TypeRoot::kSmallInt: return 2;
     case TypeRoot::kInt:
     case TypeRoot::kFloat:
     case TypeRoot::kDate:
-    case TypeRoot::kTime:
-      return 4;
-    default:
-      return 8;
+    case TypeRoot::kTime: return 4;
+    default: return 8;
   }
 }
 

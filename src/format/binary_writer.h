@@ -26,8 +26,8 @@ class BinaryWriter {
  public:
   struct Frame {
     size_t base = 0;
-    size_t nulls = 0;       // where the null bits begin
-    size_t first_bit = 0;   // the null bit of slot 0: 8 in rows, behind the row-kind byte
+    size_t nulls = 0;      // where the null bits begin
+    size_t first_bit = 0;  // the null bit of slot 0: 8 in rows, behind the row-kind byte
     size_t slots = 0;
     size_t slot_width = 8;
     bool row = true;

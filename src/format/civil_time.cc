@@ -7,8 +7,8 @@
 namespace headrace {
 namespace {
 
-constexpr int64_t kDaysPerEra = 146097;     // 400 years
-constexpr int64_t kDaysToEpoch = 719468;    // from 0000-03-01 to 1970-01-01
+constexpr int64_t kDaysPerEra = 146097;   // 400 years
+constexpr int64_t kDaysToEpoch = 719468;  // from 0000-03-01 to 1970-01-01
 
 int32_t DaysInMonth(int64_t year, int32_t month) {
   static constexpr int32_t kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -35,7 +35,8 @@ CivilDate CivilFromDays(int64_t days) {
   const int64_t shifted = days + kDaysToEpoch;
   const int64_t era = FloorDiv(shifted, kDaysPerEra);
   const int64_t day_of_era = shifted - era * kDaysPerEra;
-  const int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
   const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const int64_t month = (5 * day_of_year + 2) / 153;  // 0 is March
   CivilDate date;
@@ -51,7 +52,8 @@ int64_t DaysFromCivil(const CivilDate& date) {
   const int64_t year_of_era = year - era * 400;
   const int64_t month = date.month > 2 ? date.month - 3 : date.month + 9;
   const int64_t day_of_year = (153 * month + 2) / 5 + date.day - 1;
-  return era * kDaysPerEra + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - kDaysToEpoch;
+  return era * kDaysPerEra + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
+         kDaysToEpoch;
 }
 
 std::string DateText(int64_t days) {

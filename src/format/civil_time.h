@@ -27,7 +27,11 @@ std::optional<int64_t> ParseDateDays(std::string_view text);
 inline constexpr int64_t kMillisPerDay = 86400000;
 
 // Division that rounds down, so that instants before 1970 fall into the right day and millisecond.
-constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0); }
-constexpr int64_t FloorMod(int64_t a, int64_t b) { return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0); }
+constexpr int64_t FloorDiv(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0 && (a % b < 0) != (b < 0)) ? 1 : 0);
+}
+constexpr int64_t FloorMod(int64_t a, int64_t b) {
+  return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+}
 
 }  // namespace headrace

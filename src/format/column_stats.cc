@@ -99,16 +99,11 @@ void WidenFloats(ColumnStats* stats) {
 
 int IntegerWidth(TypeRoot root) {
   switch (root) {
-    case TypeRoot::kTinyInt:
-      return 1;
-    case TypeRoot::kSmallInt:
-      return 2;
-    case TypeRoot::kInt:
-      return 4;
-    case TypeRoot::kBigInt:
-      return 8;
-    default:
-      return 0;
+    case TypeRoot::kTinyInt: return 1;
+    case TypeRoot::kSmallInt: return 2;
+    case TypeRoot::kInt: return 4;
+    case TypeRoot::kBigInt: return 8;
+    default: return 0;
   }
 }
 
@@ -126,29 +121,25 @@ std::optional<Value> CastBound(const Value& value, const DataType& from, const D
     const int64_t number = AsLong(value);
     if (IntegerWidth(to.root) < from_width && IntegerWidth(to.root) > 0) return std::nullopt;
     switch (to.root) {
-      case TypeRoot::kTinyInt:
-        return Value(static_cast<int8_t>(number));
-      case TypeRoot::kSmallInt:
-        return Value(static_cast<int16_t>(number));
-      case TypeRoot::kInt:
-        return Value(static_cast<int32_t>(number));
-      case TypeRoot::kBigInt:
-        return Value(number);
-      case TypeRoot::kFloat:
-        return Value(static_cast<float>(number));
-      case TypeRoot::kDouble:
-        return Value(static_cast<double>(number));
-      default:
-        return std::nullopt;
+      case TypeRoot::kTinyInt: return Value(static_cast<int8_t>(number));
+      case TypeRoot::kSmallInt: return Value(static_cast<int16_t>(number));
+      case TypeRoot::kInt: return Value(static_cast<int32_t>(number));
+      case TypeRoot::kBigInt: return Value(number);
+      case TypeRoot::kFloat: return Value(static_cast<float>(number));
+      case TypeRoot::kDouble: return Value(static_cast<double>(number));
+      default: return std::nullopt;
     }
   }
-  if (from.root == TypeRoot::kFloat && to.root == TypeRoot::kDouble) return Value(double{std::get<float>(value)});
+  if (from.root == TypeRoot::kFloat && to.root == TypeRoot::kDouble)
+    return Value(double{std::get<float>(value)});
   const bool longer_text = IsText(from.root) && to.root == TypeRoot::kVarChar && to.length >= from.length;
-  const bool longer_bytes = IsBinary(from.root) && to.root == TypeRoot::kVarBinary && to.length >= from.length;
-  const bool wider_decimal = from.root == TypeRoot::kDecimal && to.root == TypeRoot::kDecimal && to.scale == from.scale &&
-                             to.precision >= from.precision;
-  const bool finer_time = from.root == to.root && to.precision >= from.precision &&
-                          (to.root == TypeRoot::kTimestamp || to.root == TypeRoot::kTimestampLtz || to.root == TypeRoot::kTime);
+  const bool longer_bytes =
+      IsBinary(from.root) && to.root == TypeRoot::kVarBinary && to.length >= from.length;
+  const bool wider_decimal = from.root == TypeRoot::kDecimal && to.root == TypeRoot::kDecimal &&
+                             to.scale == from.scale && to.precision >= from.precision;
+  const bool finer_time =
+      from.root == to.root && to.precision >= from.precision &&
+      (to.root == TypeRoot::kTimestamp || to.root == TypeRoot::kTimestampLtz || to.root == TypeRoot::kTime);
   if (longer_text || longer_bytes || wider_decimal || finer_time) return value;
   return std::nullopt;
 }
@@ -160,10 +151,12 @@ DataType Nullable(DataType type) {
 
 }  // namespace
 
-std::vector<ColumnStatsMode> StatsModesFor(const TableOptions& options, Level level, std::span<const std::string> columns,
+std::vector<ColumnStatsMode> StatsModesFor(const TableOptions& options, Level level,
+                                           std::span<const std::string> columns,
                                            std::span<const std::string> thin_keys) {
   const auto of_level = options.level_stats_mode.find(level.value);
-  const ColumnStatsMode otherwise = of_level != options.level_stats_mode.end() ? of_level->second : options.stats_mode;
+  const ColumnStatsMode otherwise =
+      of_level != options.level_stats_mode.end() ? of_level->second : options.stats_mode;
   std::vector<ColumnStatsMode> modes;
   int32_t counted = 0;
   for (const std::string& column : columns) {
@@ -194,22 +187,25 @@ std::optional<std::string> TruncateMax(std::string_view value, int32_t length, b
 
 ColumnStats ApplyStatsMode(ColumnStats exact, const ColumnStatsMode& mode, const DataType& type) {
   if (mode.mode == StatsMode::kNone || type.is_nested()) return ColumnStats{};
-  if (mode.mode == StatsMode::kCounts || IsNull(exact.min) || IsNull(exact.max) || !FitsType(exact.min, type) ||
-      !FitsType(exact.max, type)) {
+  if (mode.mode == StatsMode::kCounts || IsNull(exact.min) || IsNull(exact.max) ||
+      !FitsType(exact.min, type) || !FitsType(exact.max, type)) {
     return ColumnStats{Value(), Value(), exact.null_count};
   }
   WidenFloats<float>(&exact);
   WidenFloats<double>(&exact);
   if (mode.mode == StatsMode::kFull || !(IsText(type.root) || IsBinary(type.root))) return exact;
-  const std::optional<std::string> max = TruncateMax(std::get<std::string>(exact.max), mode.length, IsText(type.root));
+  const std::optional<std::string> max =
+      TruncateMax(std::get<std::string>(exact.max), mode.length, IsText(type.root));
   if (!max.has_value()) return ColumnStats{Value(), Value(), exact.null_count};
   exact.min = TruncateMin(std::get<std::string>(exact.min), mode.length, IsText(type.root));
   exact.max = *max;
   return exact;
 }
 
-Result<StoredStats> BuildStats(std::span<const ColumnStats> columns, std::span<const DataField> fields, bool dense) {
-  if (columns.size() != fields.size()) return Invalid("statistics of ", columns.size(), " columns for ", fields.size(), " fields");
+Result<StoredStats> BuildStats(std::span<const ColumnStats> columns, std::span<const DataField> fields,
+                               bool dense) {
+  if (columns.size() != fields.size())
+    return Invalid("statistics of ", columns.size(), " columns for ", fields.size(), " fields");
   StoredStats stored;
   std::vector<std::string> names;
   std::vector<Value> mins, maxs;
@@ -228,19 +224,23 @@ Result<StoredStats> BuildStats(std::span<const ColumnStats> columns, std::span<c
   return stored;
 }
 
-Result<std::vector<ColumnStats>> ReadStats(const SimpleStats& stats, const std::optional<std::vector<std::string>>& columns,
+Result<std::vector<ColumnStats>> ReadStats(const SimpleStats& stats,
+                                           const std::optional<std::vector<std::string>>& columns,
                                            std::span<const DataField> fields) {
   std::vector<size_t> places;  // which field each stored column is
   if (columns.has_value()) {
     for (const std::string& name : *columns) {
-      const auto field = std::find_if(fields.begin(), fields.end(), [&](const DataField& f) { return f.name == name; });
-      if (field == fields.end()) return Corruption("statistics of a column '", name, "' that the file's schema does not have");
+      const auto field =
+          std::find_if(fields.begin(), fields.end(), [&](const DataField& f) { return f.name == name; });
+      if (field == fields.end())
+        return Corruption("statistics of a column '", name, "' that the file's schema does not have");
       places.push_back(static_cast<size_t>(field - fields.begin()));
     }
   } else {
     for (size_t i = 0; i < fields.size(); ++i) places.push_back(i);
   }
-  const auto arity = static_cast<size_t>(std::max(0, std::min(stats.min_values.arity, stats.max_values.arity)));
+  const auto arity =
+      static_cast<size_t>(std::max(0, std::min(stats.min_values.arity, stats.max_values.arity)));
   std::vector<DataType> types;
   for (size_t i = 0; i < std::min(arity, places.size()); ++i) types.push_back(fields[places[i]].type);
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Value> mins, DecodeBinaryRowPrefix(stats.min_values, types));

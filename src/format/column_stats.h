@@ -31,11 +31,13 @@ struct ColumnStats {
   bool operator==(const ColumnStats&) const = default;
 };
 
-inline constexpr ColumnStatsMode kKeyStatsMode = {StatsMode::kTruncate, 128};  // of key columns, whatever the options say
+inline constexpr ColumnStatsMode kKeyStatsMode = {StatsMode::kTruncate,
+                                                  128};  // of key columns, whatever the options say
 
 // The mode of each column of a file at a level: fields.<f>.stats-mode first, then metadata.stats-keep-first-n-columns, then
 // the level's mode, then metadata.stats-mode. `thin_keys`: key columns of a file without _KEY_ columns.
-std::vector<ColumnStatsMode> StatsModesFor(const TableOptions& options, Level level, std::span<const std::string> columns,
+std::vector<ColumnStatsMode> StatsModesFor(const TableOptions& options, Level level,
+                                           std::span<const std::string> columns,
                                            std::span<const std::string> thin_keys = {});
 
 // What is stored for exact statistics. Nested types have none. NaN as a bound makes the bounds unknown; zeros are widened to
@@ -48,15 +50,18 @@ std::optional<std::string> TruncateMax(std::string_view value, int32_t length, b
 
 struct StoredStats {
   SimpleStats stats;
-  std::optional<std::vector<std::string>> columns;  // _VALUE_STATS_COLS: the columns that are listed; nothing: all
+  std::optional<std::vector<std::string>>
+      columns;  // _VALUE_STATS_COLS: the columns that are listed; nothing: all
 };
 
 // One ColumnStats a field. Dense: columns without any statistics are left out and the others named.
-Result<StoredStats> BuildStats(std::span<const ColumnStats> columns, std::span<const DataField> fields, bool dense);
+Result<StoredStats> BuildStats(std::span<const ColumnStats> columns, std::span<const DataField> fields,
+                               bool dense);
 
 // One ColumnStats for each of `fields`, the file's own schema, in that order; `columns` as stored. Rows or counts shorter than the
 // columns, and columns that are not listed, are unknown.
-Result<std::vector<ColumnStats>> ReadStats(const SimpleStats& stats, const std::optional<std::vector<std::string>>& columns,
+Result<std::vector<ColumnStats>> ReadStats(const SimpleStats& stats,
+                                           const std::optional<std::vector<std::string>>& columns,
                                            std::span<const DataField> fields);
 
 // The statistics of a column after its type was changed; unknown where the cast does not keep the order or may make nulls.

@@ -19,17 +19,31 @@ DataType Type(std::string_view text) { return ParseDataType(text).ValueOrDie(); 
 Value Text(std::string text) { return Value(std::move(text)); }
 
 ColumnStats Truncated(std::string min, std::string max, int32_t length, const char* type = "STRING") {
-  return ApplyStatsMode({Text(std::move(min)), Text(std::move(max)), 0}, {StatsMode::kTruncate, length}, Type(type));
+  return ApplyStatsMode({Text(std::move(min)), Text(std::move(max)), 0}, {StatsMode::kTruncate, length},
+                        Type(type));
 }
 
 TEST(TruncateMax, RaisesTheLastCodePointAndCarries) {
-  EXPECT_THAT(TruncateMax(std::string(30, 'z'), 16, true), Optional(std::string(15, 'z') + "{"));  // as Java wrote it
+  EXPECT_THAT(TruncateMax(std::string(30, 'z'), 16, true),
+              Optional(std::string(15, 'z') + "{"));  // as Java wrote it
   EXPECT_THAT(TruncateMax("abc", 3, true), Optional(std::string("abc")));
   EXPECT_THAT(TruncateMax("h\xC3\xA9llo", 2, true), Optional(std::string("h\xC3\xAA")));
-  EXPECT_THAT(TruncateMax("a\x7F" "b", 2, true), Optional(std::string("a\xC2\x80")));
-  EXPECT_THAT(TruncateMax("a\xF4\x8F\xBF\xBF" "x", 2, true), Optional(std::string("b")));     // U+10FFFF carries
-  EXPECT_THAT(TruncateMax("\xED\x9F\xBF" "x", 1, true), Optional(std::string("\xEE\x80\x80")));  // over the surrogates
-  EXPECT_EQ(TruncateMax("\xF4\x8F\xBF\xBF" "x", 1, true), std::nullopt);
+  EXPECT_THAT(TruncateMax("a\x7F"
+                          "b",
+                          2, true),
+              Optional(std::string("a\xC2\x80")));
+  EXPECT_THAT(TruncateMax("a\xF4\x8F\xBF\xBF"
+                          "x",
+                          2, true),
+              Optional(std::string("b")));  // U+10FFFF carries
+  EXPECT_THAT(TruncateMax("\xED\x9F\xBF"
+                          "x",
+                          1, true),
+              Optional(std::string("\xEE\x80\x80")));  // over the surrogates
+  EXPECT_EQ(TruncateMax("\xF4\x8F\xBF\xBF"
+                        "x",
+                        1, true),
+            std::nullopt);
   EXPECT_EQ(TruncateMax("a" + std::string(40, '\x80') + "b", 41, true), std::nullopt) << "no text, no bound";
   EXPECT_THAT(TruncateMax("\xFF\x01\xFF\xFF\x05", 4, false), Optional(std::string("\xFF\x02")));
   EXPECT_EQ(TruncateMax("\xFF\xFF\xFF", 2, false), std::nullopt);
@@ -62,7 +76,8 @@ TEST(ApplyStatsMode, MakesFloatBoundsSafeForEveryOrder) {
   EXPECT_TRUE(std::signbit(std::get<double>(zeros.min)));
   EXPECT_FALSE(std::signbit(std::get<double>(zeros.max)));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(ApplyStatsMode({Value(1.0), Value(nan), 2}, {StatsMode::kFull, 0}, type), (ColumnStats{Value(), Value(), 2}));
+  EXPECT_EQ(ApplyStatsMode({Value(1.0), Value(nan), 2}, {StatsMode::kFull, 0}, type),
+            (ColumnStats{Value(), Value(), 2}));
 }
 
 TEST(StatsModesFor, FieldThenFirstColumnsThenLevelThenTable) {
@@ -71,7 +86,8 @@ TEST(StatsModesFor, FieldThenFirstColumnsThenLevelThenTable) {
   options.level_stats_mode[5] = {StatsMode::kCounts, 0};
   options.stats_first_columns = 2;
   const std::vector<std::string> columns = {"a", "b", "c", "d"};
-  const ColumnStatsMode none = {StatsMode::kNone, 0}, full = {StatsMode::kFull, 0}, cut = {StatsMode::kTruncate, 16};
+  const ColumnStatsMode none = {StatsMode::kNone, 0}, full = {StatsMode::kFull, 0},
+                        cut = {StatsMode::kTruncate, 16};
   EXPECT_THAT(StatsModesFor(options, Level(0), columns), ElementsAre(cut, cut, full, none));
   const ColumnStatsMode counts = {StatsMode::kCounts, 0};
   EXPECT_THAT(StatsModesFor(options, Level(5), columns), ElementsAre(counts, counts, full, none));
@@ -79,10 +95,13 @@ TEST(StatsModesFor, FieldThenFirstColumnsThenLevelThenTable) {
   EXPECT_THAT(StatsModesFor(options, Level(0), columns, keys), ElementsAre(kKeyStatsMode, cut, full, none));
 }
 
-std::vector<DataField> Fields() { return ParseColumns("a INT NOT NULL, b STRING, c ARRAY<INT>").ValueOrDie(); }
+std::vector<DataField> Fields() {
+  return ParseColumns("a INT NOT NULL, b STRING, c ARRAY<INT>").ValueOrDie();
+}
 
 TEST(BuildStats, DenseLeavesOutColumnsWithoutStatisticsAndNamesTheRest) {
-  const std::vector<ColumnStats> columns = {{Value(int32_t{1}), Value(int32_t{9}), 0}, {Value(), Value(), 4}, {}};
+  const std::vector<ColumnStats> columns = {
+      {Value(int32_t{1}), Value(int32_t{9}), 0}, {Value(), Value(), 4}, {}};
   const StoredStats dense = BuildStats(columns, Fields(), true).ValueOrDie();
   EXPECT_THAT(*dense.columns, ElementsAre("a", "b"));
   EXPECT_EQ(dense.stats.min_values.arity, 2);
@@ -94,21 +113,26 @@ TEST(BuildStats, DenseLeavesOutColumnsWithoutStatisticsAndNamesTheRest) {
 }
 
 TEST(ReadStats, WhatIsMissingIsUnknown) {  // B096
-  const StoredStats full = BuildStats(std::vector<ColumnStats>{{Value(int32_t{1}), Value(int32_t{9}), 0}, {Text("x"), Text("y"), 1}, {}},
-                                      Fields(), false).ValueOrDie();
+  const StoredStats full =
+      BuildStats(
+          std::vector<ColumnStats>{{Value(int32_t{1}), Value(int32_t{9}), 0}, {Text("x"), Text("y"), 1}, {}},
+          Fields(), false)
+          .ValueOrDie();
   SimpleStats short_counts = full.stats;
   short_counts.null_counts.resize(1);
   EXPECT_EQ(ReadStats(short_counts, std::nullopt, Fields()).ValueOrDie()[1].null_count, std::nullopt);
   EXPECT_TRUE(ReadStats(SimpleStats{}, std::nullopt, Fields()).ValueOrDie()[0].is_none());
   EXPECT_TRUE(ReadStats(full.stats, std::vector<std::string>{}, Fields()).ValueOrDie()[0].is_none());
-  EXPECT_TRUE(IsKind(ReadStats(full.stats, std::vector<std::string>{"zz"}, Fields()).status(), ErrorKind::kCorruption));
+  EXPECT_TRUE(IsKind(ReadStats(full.stats, std::vector<std::string>{"zz"}, Fields()).status(),
+                     ErrorKind::kCorruption));
   EXPECT_FALSE(ColumnStats{}.all_null(0));
   EXPECT_TRUE((ColumnStats{Value(), Value(), 5}.all_null(5)));
 }
 
 TEST(EvolveStats, KeepsBoundsOnlyThroughCastsThatKeepTheOrder) {  // B070, as far as files go
   const ColumnStats ints = {Value(int32_t{10}), Value(int32_t{99}), 0};
-  EXPECT_EQ(EvolveStats(ints, Type("INT"), Type("BIGINT")), (ColumnStats{Value(int64_t{10}), Value(int64_t{99}), 0}));
+  EXPECT_EQ(EvolveStats(ints, Type("INT"), Type("BIGINT")),
+            (ColumnStats{Value(int64_t{10}), Value(int64_t{99}), 0}));
   EXPECT_EQ(EvolveStats(ints, Type("INT NOT NULL"), Type("INT")), ints);
   EXPECT_EQ(EvolveStats(ints, Type("INT"), Type("DOUBLE")), (ColumnStats{Value(10.0), Value(99.0), 0}));
   EXPECT_TRUE(EvolveStats(ints, Type("INT"), Type("SMALLINT")).is_none());
@@ -125,7 +149,8 @@ TEST(EvolveStats, KeepsBoundsOnlyThroughCastsThatKeepTheOrder) {  // B070, as fa
 // The statistics that Java stored, applied again to what it stored, do not change.
 TEST(GoldenStats, OfTheFixturesReadWithTheirSchemas) {
   int columns = 0;
-  for (const char* table : {"none", "counts", "truncate16", "full", "per_field", "sparse_store", "first_two"}) {
+  for (const char* table :
+       {"none", "counts", "truncate16", "full", "per_field", "sparse_store", "first_two"}) {
     const auto path = GoldenTable("metadata-stats", table);
     const auto schema = ParseTableSchema(ReadGolden(path / "schema" / "schema-0"), "schema-0").ValueOrDie();
     for (const auto& file : std::filesystem::directory_iterator(path / "manifest")) {

@@ -36,46 +36,28 @@ std::string RowText(const DataType& type) {
 
 std::string BareText(const DataType& type) {
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return "BOOLEAN";
-    case TypeRoot::kTinyInt:
-      return "TINYINT";
-    case TypeRoot::kSmallInt:
-      return "SMALLINT";
-    case TypeRoot::kInt:
-      return "INT";
-    case TypeRoot::kBigInt:
-      return "BIGINT";
-    case TypeRoot::kFloat:
-      return "FLOAT";
-    case TypeRoot::kDouble:
-      return "DOUBLE";
+    case TypeRoot::kBoolean: return "BOOLEAN";
+    case TypeRoot::kTinyInt: return "TINYINT";
+    case TypeRoot::kSmallInt: return "SMALLINT";
+    case TypeRoot::kInt: return "INT";
+    case TypeRoot::kBigInt: return "BIGINT";
+    case TypeRoot::kFloat: return "FLOAT";
+    case TypeRoot::kDouble: return "DOUBLE";
     case TypeRoot::kDecimal:
       return "DECIMAL(" + std::to_string(type.precision) + ", " + std::to_string(type.scale) + ")";
-    case TypeRoot::kChar:
-      return WithLength("CHAR", type.length);
-    case TypeRoot::kVarChar:
-      return type.length == kMaxLength ? "STRING" : WithLength("VARCHAR", type.length);
-    case TypeRoot::kBinary:
-      return WithLength("BINARY", type.length);
+    case TypeRoot::kChar: return WithLength("CHAR", type.length);
+    case TypeRoot::kVarChar: return type.length == kMaxLength ? "STRING" : WithLength("VARCHAR", type.length);
+    case TypeRoot::kBinary: return WithLength("BINARY", type.length);
     case TypeRoot::kVarBinary:
       return type.length == kMaxLength ? "BYTES" : WithLength("VARBINARY", type.length);
-    case TypeRoot::kDate:
-      return "DATE";
-    case TypeRoot::kTime:
-      return WithLength("TIME", type.precision);
-    case TypeRoot::kTimestamp:
-      return WithLength("TIMESTAMP", type.precision);
-    case TypeRoot::kTimestampLtz:
-      return WithLength("TIMESTAMP", type.precision) + " WITH LOCAL TIME ZONE";
-    case TypeRoot::kArray:
-      return "ARRAY<" + ToSql(*type.element) + ">";
-    case TypeRoot::kMap:
-      return "MAP<" + ToSql(*type.key) + ", " + ToSql(*type.value) + ">";
-    case TypeRoot::kMultiset:
-      return "MULTISET<" + ToSql(*type.element) + ">";
-    case TypeRoot::kRow:
-      return RowText(type);
+    case TypeRoot::kDate: return "DATE";
+    case TypeRoot::kTime: return WithLength("TIME", type.precision);
+    case TypeRoot::kTimestamp: return WithLength("TIMESTAMP", type.precision);
+    case TypeRoot::kTimestampLtz: return WithLength("TIMESTAMP", type.precision) + " WITH LOCAL TIME ZONE";
+    case TypeRoot::kArray: return "ARRAY<" + ToSql(*type.element) + ">";
+    case TypeRoot::kMap: return "MAP<" + ToSql(*type.key) + ", " + ToSql(*type.value) + ">";
+    case TypeRoot::kMultiset: return "MULTISET<" + ToSql(*type.element) + ">";
+    case TypeRoot::kRow: return RowText(type);
   }
   return "";
 }
@@ -100,9 +82,9 @@ void AssignInside(DataType* type, int32_t* highest_id) {
 }  // namespace
 
 bool DataType::operator==(const DataType& other) const {
-  return root == other.root && nullable == other.nullable && length == other.length && precision == other.precision &&
-         scale == other.scale && SameType(element, other.element) && SameType(key, other.key) &&
-         SameType(value, other.value) && fields == other.fields;
+  return root == other.root && nullable == other.nullable && length == other.length &&
+         precision == other.precision && scale == other.scale && SameType(element, other.element) &&
+         SameType(key, other.key) && SameType(value, other.value) && fields == other.fields;
 }
 
 std::string ToSql(const DataType& type) { return BareText(type) + (type.nullable ? "" : " NOT NULL"); }

@@ -52,13 +52,13 @@ struct DataField;
 struct DataType {
   TypeRoot root = TypeRoot::kInt;
   bool nullable = true;
-  int32_t length = 0;                        // CHAR, VARCHAR in characters; BINARY, VARBINARY in bytes
-  int32_t precision = 0;                     // DECIMAL 1–38; TIME, TIMESTAMP, TIMESTAMP_LTZ 0–9
-  int32_t scale = 0;                         // DECIMAL
-  std::shared_ptr<const DataType> element;   // ARRAY, MULTISET
-  std::shared_ptr<const DataType> key;       // MAP
-  std::shared_ptr<const DataType> value;     // MAP
-  std::vector<DataField> fields;             // ROW
+  int32_t length = 0;                       // CHAR, VARCHAR in characters; BINARY, VARBINARY in bytes
+  int32_t precision = 0;                    // DECIMAL 1–38; TIME, TIMESTAMP, TIMESTAMP_LTZ 0–9
+  int32_t scale = 0;                        // DECIMAL
+  std::shared_ptr<const DataType> element;  // ARRAY, MULTISET
+  std::shared_ptr<const DataType> key;      // MAP
+  std::shared_ptr<const DataType> value;    // MAP
+  std::vector<DataField> fields;            // ROW
 
   bool operator==(const DataType& other) const;
   bool is_nested() const { return root >= TypeRoot::kArray; }

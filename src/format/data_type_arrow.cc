@@ -33,7 +33,8 @@ Result<std::shared_ptr<const DataType>> FromField(const arrow::Field& field) {
 
 Result<DataType> FromDecimal(const arrow::DecimalType& type) {
   if (type.precision() > 38 || type.scale() < 0 || type.scale() > type.precision()) {
-    return Unsupported("no Paimon type holds ", type.ToString(), ": DECIMAL has precision 1 to 38 and scale 0 to precision");
+    return Unsupported("no Paimon type holds ", type.ToString(),
+                       ": DECIMAL has precision 1 to 38 and scale 0 to precision");
   }
   return Atomic(TypeRoot::kDecimal, 0, type.precision(), type.scale());
 }
@@ -87,36 +88,22 @@ Result<DataType> FromTemporal(const arrow::DataType& type) {
 
 std::shared_ptr<arrow::DataType> ToArrowType(const DataType& type) {
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return arrow::boolean();
-    case TypeRoot::kTinyInt:
-      return arrow::int8();
-    case TypeRoot::kSmallInt:
-      return arrow::int16();
-    case TypeRoot::kInt:
-      return arrow::int32();
-    case TypeRoot::kBigInt:
-      return arrow::int64();
-    case TypeRoot::kFloat:
-      return arrow::float32();
-    case TypeRoot::kDouble:
-      return arrow::float64();
-    case TypeRoot::kDecimal:
-      return arrow::decimal128(type.precision, type.scale);
+    case TypeRoot::kBoolean: return arrow::boolean();
+    case TypeRoot::kTinyInt: return arrow::int8();
+    case TypeRoot::kSmallInt: return arrow::int16();
+    case TypeRoot::kInt: return arrow::int32();
+    case TypeRoot::kBigInt: return arrow::int64();
+    case TypeRoot::kFloat: return arrow::float32();
+    case TypeRoot::kDouble: return arrow::float64();
+    case TypeRoot::kDecimal: return arrow::decimal128(type.precision, type.scale);
     case TypeRoot::kChar:
-    case TypeRoot::kVarChar:
-      return arrow::utf8();
+    case TypeRoot::kVarChar: return arrow::utf8();
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return arrow::binary();
-    case TypeRoot::kDate:
-      return arrow::date32();
-    case TypeRoot::kTime:
-      return arrow::time32(arrow::TimeUnit::MILLI);
-    case TypeRoot::kTimestamp:
-      return arrow::timestamp(UnitFor(type.precision));
-    case TypeRoot::kTimestampLtz:
-      return arrow::timestamp(UnitFor(type.precision), "UTC");
+    case TypeRoot::kVarBinary: return arrow::binary();
+    case TypeRoot::kDate: return arrow::date32();
+    case TypeRoot::kTime: return arrow::time32(arrow::TimeUnit::MILLI);
+    case TypeRoot::kTimestamp: return arrow::timestamp(UnitFor(type.precision));
+    case TypeRoot::kTimestampLtz: return arrow::timestamp(UnitFor(type.precision), "UTC");
     case TypeRoot::kArray:
       return arrow::list(arrow::field("element", ToArrowType(*type.element), type.element->nullable));
     case TypeRoot::kMap:
@@ -145,34 +132,24 @@ std::shared_ptr<arrow::Schema> ToArrowSchema(const std::vector<DataField>& field
 
 Result<DataType> FromArrowType(const arrow::DataType& type) {
   switch (type.id()) {
-    case arrow::Type::BOOL:
-      return Atomic(TypeRoot::kBoolean);
-    case arrow::Type::INT8:
-      return Atomic(TypeRoot::kTinyInt);
+    case arrow::Type::BOOL: return Atomic(TypeRoot::kBoolean);
+    case arrow::Type::INT8: return Atomic(TypeRoot::kTinyInt);
     case arrow::Type::INT16:
-    case arrow::Type::UINT8:
-      return Atomic(TypeRoot::kSmallInt);
+    case arrow::Type::UINT8: return Atomic(TypeRoot::kSmallInt);
     case arrow::Type::INT32:
-    case arrow::Type::UINT16:
-      return Atomic(TypeRoot::kInt);
+    case arrow::Type::UINT16: return Atomic(TypeRoot::kInt);
     case arrow::Type::INT64:
-    case arrow::Type::UINT32:
-      return Atomic(TypeRoot::kBigInt);
-    case arrow::Type::UINT64:
-      return Atomic(TypeRoot::kDecimal, 0, 20, 0);
+    case arrow::Type::UINT32: return Atomic(TypeRoot::kBigInt);
+    case arrow::Type::UINT64: return Atomic(TypeRoot::kDecimal, 0, 20, 0);
     case arrow::Type::HALF_FLOAT:
-    case arrow::Type::FLOAT:
-      return Atomic(TypeRoot::kFloat);
-    case arrow::Type::DOUBLE:
-      return Atomic(TypeRoot::kDouble);
+    case arrow::Type::FLOAT: return Atomic(TypeRoot::kFloat);
+    case arrow::Type::DOUBLE: return Atomic(TypeRoot::kDouble);
     case arrow::Type::STRING:
     case arrow::Type::LARGE_STRING:
-    case arrow::Type::STRING_VIEW:
-      return Atomic(TypeRoot::kVarChar, kMaxLength);
+    case arrow::Type::STRING_VIEW: return Atomic(TypeRoot::kVarChar, kMaxLength);
     case arrow::Type::BINARY:
     case arrow::Type::LARGE_BINARY:
-    case arrow::Type::BINARY_VIEW:
-      return Atomic(TypeRoot::kVarBinary, kMaxLength);
+    case arrow::Type::BINARY_VIEW: return Atomic(TypeRoot::kVarBinary, kMaxLength);
     case arrow::Type::FIXED_SIZE_BINARY: {
       const int32_t width = static_cast<const arrow::FixedSizeBinaryType&>(type).byte_width();
       if (width < 1) return Unsupported("no Paimon type holds ", type.ToString());
@@ -181,25 +158,20 @@ Result<DataType> FromArrowType(const arrow::DataType& type) {
     case arrow::Type::DECIMAL32:
     case arrow::Type::DECIMAL64:
     case arrow::Type::DECIMAL128:
-    case arrow::Type::DECIMAL256:
-      return FromDecimal(static_cast<const arrow::DecimalType&>(type));
-    case arrow::Type::DATE32:
-      return Atomic(TypeRoot::kDate);
+    case arrow::Type::DECIMAL256: return FromDecimal(static_cast<const arrow::DecimalType&>(type));
+    case arrow::Type::DATE32: return Atomic(TypeRoot::kDate);
     case arrow::Type::TIME32:
-    case arrow::Type::TIMESTAMP:
-      return FromTemporal(type);
+    case arrow::Type::TIMESTAMP: return FromTemporal(type);
     case arrow::Type::LIST:
     case arrow::Type::LARGE_LIST:
     case arrow::Type::FIXED_SIZE_LIST:
     case arrow::Type::LIST_VIEW:
     case arrow::Type::LARGE_LIST_VIEW:
     case arrow::Type::MAP:
-    case arrow::Type::STRUCT:
-      return FromNested(type);
+    case arrow::Type::STRUCT: return FromNested(type);
     case arrow::Type::DICTIONARY:
       return FromArrowType(*static_cast<const arrow::DictionaryType&>(type).value_type());
-    default:
-      return Unsupported("no Paimon type holds the Arrow type ", type.ToString(), " without loss");
+    default: return Unsupported("no Paimon type holds the Arrow type ", type.ToString(), " without loss");
   }
 }
 

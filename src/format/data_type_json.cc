@@ -14,7 +14,8 @@ Result<DataType> FromJson(const nlohmann::json& json, int depth);
 
 Result<std::shared_ptr<const DataType>> Child(const nlohmann::json& object, const char* key, int depth) {
   const auto child = object.find(key);
-  if (child == object.end()) return Corruption(kOrigin, ": ", object.value("type", ""), " has no \"", key, "\"");
+  if (child == object.end())
+    return Corruption(kOrigin, ": ", object.value("type", ""), " has no \"", key, "\"");
   HEADRACE_ASSIGN_OR_RETURN(DataType type, FromJson(*child, depth + 1));
   return std::make_shared<const DataType>(std::move(type));
 }
@@ -39,10 +40,12 @@ Result<DataType> FromJson(const nlohmann::json& json, int depth) {
   if (depth > kMaxJsonDepth) return Corruption(kOrigin, ": nested deeper than ", kMaxJsonDepth, " levels");
   if (json.is_string()) {
     auto type = ParseDataType(json.get_ref<const std::string&>());
-    if (!type.ok() && !IsKind(type.status(), ErrorKind::kUnsupported)) return Corruption(type.status().message());
+    if (!type.ok() && !IsKind(type.status(), ErrorKind::kUnsupported))
+      return Corruption(type.status().message());
     return type;
   }
-  if (!json.is_object()) return Corruption(kOrigin, ": ", json.type_name(), " where a string or an object is expected");
+  if (!json.is_object())
+    return Corruption(kOrigin, ": ", json.type_name(), " where a string or an object is expected");
   HEADRACE_ASSIGN_OR_RETURN(std::string name, GetString(json, "type", kOrigin));
   DataType type;
   constexpr std::string_view kNotNull = " NOT NULL";
@@ -60,7 +63,8 @@ Result<DataType> FromJson(const nlohmann::json& json, int depth) {
   } else if (name == "ROW") {
     type.root = TypeRoot::kRow;
     const auto fields = json.find("fields");
-    if (fields == json.end() || !fields->is_array()) return Corruption(kOrigin, ": ROW has no array \"fields\"");
+    if (fields == json.end() || !fields->is_array())
+      return Corruption(kOrigin, ": ROW has no array \"fields\"");
     for (const nlohmann::json& field : *fields) {
       HEADRACE_ASSIGN_OR_RETURN(DataField parsed, FieldFromJson(field, depth + 1));
       type.fields.push_back(std::move(parsed));
@@ -141,10 +145,8 @@ Result<DataType> DataTypeFromJson(const nlohmann::json& json) { return FromJson(
 nlohmann::json ToJson(const DataType& type) {
   const std::string suffix = type.nullable ? "" : " NOT NULL";
   switch (type.root) {
-    case TypeRoot::kArray:
-      return {{"type", "ARRAY" + suffix}, {"element", ToJson(*type.element)}};
-    case TypeRoot::kMultiset:
-      return {{"type", "MULTISET" + suffix}, {"element", ToJson(*type.element)}};
+    case TypeRoot::kArray: return {{"type", "ARRAY" + suffix}, {"element", ToJson(*type.element)}};
+    case TypeRoot::kMultiset: return {{"type", "MULTISET" + suffix}, {"element", ToJson(*type.element)}};
     case TypeRoot::kMap:
       return {{"type", "MAP" + suffix}, {"key", ToJson(*type.key)}, {"value", ToJson(*type.value)}};
     case TypeRoot::kRow: {
@@ -152,8 +154,7 @@ nlohmann::json ToJson(const DataType& type) {
       for (const DataField& field : type.fields) fields.push_back(FieldToJson(field));
       return {{"type", "ROW" + suffix}, {"fields", std::move(fields)}};
     }
-    default:
-      return ToSql(type);
+    default: return ToSql(type);
   }
 }
 

@@ -62,7 +62,8 @@ class Parser {
 
   // Moves to the next token.
   Status Advance() {
-    while (next_ < text_.size() && (text_[next_] == ' ' || (text_[next_] >= '\t' && text_[next_] <= '\r'))) ++next_;
+    while (next_ < text_.size() && (text_[next_] == ' ' || (text_[next_] >= '\t' && text_[next_] <= '\r')))
+      ++next_;
     token_ = Token{};
     token_.position = next_;
     if (next_ == text_.size()) return Status::OK();
@@ -71,7 +72,8 @@ class Parser {
     if (c == '\'') return Quoted(c, Token::kText);
     if (c >= '0' && c <= '9') return Run(Token::kNumber);
     if (IsWordByte(c)) return Run(Token::kWord);
-    if (std::string_view("<>(),").find(c) == std::string_view::npos) return Fail(next_, "unexpected character '", c, "'");
+    if (std::string_view("<>(),").find(c) == std::string_view::npos)
+      return Fail(next_, "unexpected character '", c, "'");
     token_.kind = Token::kSymbol;
     token_.text = c;
     ++next_;
@@ -130,12 +132,14 @@ class Parser {
   }
 
   Result<DataType> Type(int depth) {
-    if (depth > kMaxTypeDepth) return Fail(token_.position, "types nested deeper than ", kMaxTypeDepth, " levels");
+    if (depth > kMaxTypeDepth)
+      return Fail(token_.position, "types nested deeper than ", kMaxTypeDepth, " levels");
     HEADRACE_ASSIGN_OR_RETURN(DataType type, BareType(depth));
     HEADRACE_RETURN_NOT_OK(Nullability(&type));
     // INT ARRAY and INT MULTISET, the suffix notation of the SQL standard.
     while (At("ARRAY") || At("MULTISET")) {
-      if (++depth > kMaxTypeDepth) return Fail(token_.position, "types nested deeper than ", kMaxTypeDepth, " levels");
+      if (++depth > kMaxTypeDepth)
+        return Fail(token_.position, "types nested deeper than ", kMaxTypeDepth, " levels");
       DataType outer;
       outer.root = At("ARRAY") ? TypeRoot::kArray : TypeRoot::kMultiset;
       outer.element = std::make_shared<DataType>(std::move(type));
@@ -186,12 +190,14 @@ class Parser {
       HEADRACE_ASSIGN_OR_RETURN(type.precision, OptionalNumber(6, 0, 9, "precision"));
       return type;
     }
-    if (name.upper == "ARRAY" || name.upper == "MULTISET" || name.upper == "MAP") return Collection(name.upper, depth);
+    if (name.upper == "ARRAY" || name.upper == "MULTISET" || name.upper == "MAP")
+      return Collection(name.upper, depth);
     if (name.upper == "ROW") return Row(depth);
-    if (name.upper == "VARIANT" || name.upper == "BLOB" || name.upper == "VECTOR" || name.upper == "GEOMETRY" ||
-        name.upper == "GEOGRAPHY" || name.upper == "RAW" || name.upper == "INTERVAL") {
-      return Unsupported("parsing type '", text_.substr(0, 200), "' at position ", name.position + 1, ": the type ",
-                         name.upper, " is not supported");
+    if (name.upper == "VARIANT" || name.upper == "BLOB" || name.upper == "VECTOR" ||
+        name.upper == "GEOMETRY" || name.upper == "GEOGRAPHY" || name.upper == "RAW" ||
+        name.upper == "INTERVAL") {
+      return Unsupported("parsing type '", text_.substr(0, 200), "' at position ", name.position + 1,
+                         ": the type ", name.upper, " is not supported");
     }
     return Fail(name.position, "'", name.text, "' is not a type");
   }
@@ -306,11 +312,13 @@ class Parser {
   Status Fields(int depth, std::vector<DataField>* fields) {
     while (true) {
       DataField field;
-      if (token_.kind != Token::kWord && token_.kind != Token::kQuotedName) return Unexpected("a column name");
+      if (token_.kind != Token::kWord && token_.kind != Token::kQuotedName)
+        return Unexpected("a column name");
       field.name = token_.text;
       if (field.name.empty()) return Fail(token_.position, "a column name is empty");
       for (const DataField& other : *fields) {
-        if (other.name == field.name) return Fail(token_.position, "column '", field.name, "' is named twice");
+        if (other.name == field.name)
+          return Fail(token_.position, "column '", field.name, "' is named twice");
       }
       HEADRACE_RETURN_NOT_OK(Advance());
       HEADRACE_ASSIGN_OR_RETURN(field.type, Type(depth));

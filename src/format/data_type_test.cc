@@ -51,15 +51,18 @@ TEST(ParseDataType, PrintsEveryAtomicTypeAsJavaDoes) {
 }
 
 TEST(ParseDataType, ReadsNestedTypesInEitherNotation) {
-  EXPECT_EQ(ToSql(Parsed("map<string not null, array<row<a int, `b ``c` decimal(5,2) not null comment 'it''s'>>>")),
-            "MAP<STRING NOT NULL, ARRAY<ROW<`a` INT, `b ``c` DECIMAL(5, 2) NOT NULL COMMENT 'it''s'>>>");
-  EXPECT_EQ(ToSql(Parsed("ROW(a INT, \"b\" MULTISET<STRING>) NOT NULL")), "ROW<`a` INT, `b` MULTISET<STRING>> NOT NULL");
-  EXPECT_EQ(ToSql(Parsed("ROW<date DATE, time TIME, `row` ROW<x INT>>")), "ROW<`date` DATE, `time` TIME(0), `row` ROW<`x` INT>>");
+  EXPECT_EQ(
+      ToSql(Parsed("map<string not null, array<row<a int, `b ``c` decimal(5,2) not null comment 'it''s'>>>")),
+      "MAP<STRING NOT NULL, ARRAY<ROW<`a` INT, `b ``c` DECIMAL(5, 2) NOT NULL COMMENT 'it''s'>>>");
+  EXPECT_EQ(ToSql(Parsed("ROW(a INT, \"b\" MULTISET<STRING>) NOT NULL")),
+            "ROW<`a` INT, `b` MULTISET<STRING>> NOT NULL");
+  EXPECT_EQ(ToSql(Parsed("ROW<date DATE, time TIME, `row` ROW<x INT>>")),
+            "ROW<`date` DATE, `time` TIME(0), `row` ROW<`x` INT>>");
 }
 
 TEST(ParseDataType, PrintedTextReadsBackToTheSameType) {
-  for (const char* text : {"MAP<INT NOT NULL, ROW<`ä b` ARRAY<BYTES>, c CHAR(3) COMMENT 'x'>> NOT NULL", "DECIMAL(38, 0)",
-                           "TIMESTAMP(0) WITH LOCAL TIME ZONE", "MULTISET<VARBINARY(7)>"}) {
+  for (const char* text : {"MAP<INT NOT NULL, ROW<`ä b` ARRAY<BYTES>, c CHAR(3) COMMENT 'x'>> NOT NULL",
+                           "DECIMAL(38, 0)", "TIMESTAMP(0) WITH LOCAL TIME ZONE", "MULTISET<VARBINARY(7)>"}) {
     const DataType type = Parsed(text);
     EXPECT_EQ(Parsed(ToSql(type)), type) << text;
   }
@@ -91,7 +94,8 @@ TEST(ParseDataType, SaysWhereTheTextIsWrong) {
 }
 
 TEST(ParseDataType, RefusesTypesThatAreNotBuiltByName) {
-  for (const char* text : {"VARIANT", "BLOB", "ROW<v VECTOR<FLOAT, 3>>", "GEOMETRY", "TIMESTAMP(3) WITH TIME ZONE", "ARRAY<RAW>"}) {
+  for (const char* text : {"VARIANT", "BLOB", "ROW<v VECTOR<FLOAT, 3>>", "GEOMETRY",
+                           "TIMESTAMP(3) WITH TIME ZONE", "ARRAY<RAW>"}) {
     EXPECT_TRUE(IsKind(ParseDataType(text).status(), ErrorKind::kUnsupported)) << text;
   }
 }
@@ -107,7 +111,8 @@ TEST(ParseDataType, StopsAtDeepNesting) {
 
 TEST(ParseColumns, NumbersColumnsFirstButFieldsOfRowsFromTheInside) {
   // The order that Java gave c_row of the types fixture: 34, then 35, 36, and the field c as 40 after its own 37, 38, 39.
-  const auto fields = ParseColumns("k INT NOT NULL, r ROW<a INT, b STRING, c ROW<d DOUBLE, e DATE, f ARRAY<INT>>>, z ARRAY<ROW<x INT>>");
+  const auto fields = ParseColumns(
+      "k INT NOT NULL, r ROW<a INT, b STRING, c ROW<d DOUBLE, e DATE, f ARRAY<INT>>>, z ARRAY<ROW<x INT>>");
   ASSERT_TRUE(fields.ok()) << fields.status().ToString();
   EXPECT_EQ((*fields)[0].id, 0);
   EXPECT_EQ((*fields)[1].id, 1);
@@ -132,8 +137,8 @@ TEST(ParseColumns, TakesCommentsAndRefusesNamesTwice) {
 }
 
 TEST(DataTypeJson, GoesThereAndBack) {
-  for (const char* text : {"BIGINT NOT NULL", "STRING", "ARRAY<INT NOT NULL> NOT NULL", "MAP<STRING, ROW<a INT, b DATE>>",
-                           "MULTISET<TIMESTAMP(9)>"}) {
+  for (const char* text : {"BIGINT NOT NULL", "STRING", "ARRAY<INT NOT NULL> NOT NULL",
+                           "MAP<STRING, ROW<a INT, b DATE>>", "MULTISET<TIMESTAMP(9)>"}) {
     const DataType type = Parsed(text);
     auto back = DataTypeFromJson(ToJson(type));
     ASSERT_TRUE(back.ok()) << back.status().ToString();
@@ -142,27 +147,31 @@ TEST(DataTypeJson, GoesThereAndBack) {
 }
 
 TEST(DataTypeJson, DamageIsCorruptionAndNewTypesAreUnsupported) {
-  for (const char* text : {"1", "{}", "\"INTT\"", R"({"type":"ARRAY"})", R"({"type":"ROW","fields":[{"id":1,"name":"a"}]})",
-                           R"({"type":"ROW","fields":[{"id":99999999999,"name":"a","type":"INT"}]})", R"({"type":"TREE"})"}) {
-    EXPECT_TRUE(IsKind(DataTypeFromJson(nlohmann::json::parse(text)).status(), ErrorKind::kCorruption)) << text;
+  for (const char* text :
+       {"1", "{}", "\"INTT\"", R"({"type":"ARRAY"})", R"({"type":"ROW","fields":[{"id":1,"name":"a"}]})",
+        R"({"type":"ROW","fields":[{"id":99999999999,"name":"a","type":"INT"}]})", R"({"type":"TREE"})"}) {
+    EXPECT_TRUE(IsKind(DataTypeFromJson(nlohmann::json::parse(text)).status(), ErrorKind::kCorruption))
+        << text;
   }
   for (const char* text : {"\"VARIANT\"", R"({"type":"VECTOR","element":"FLOAT","length":3})"}) {
-    EXPECT_TRUE(IsKind(DataTypeFromJson(nlohmann::json::parse(text)).status(), ErrorKind::kUnsupported)) << text;
+    EXPECT_TRUE(IsKind(DataTypeFromJson(nlohmann::json::parse(text)).status(), ErrorKind::kUnsupported))
+        << text;
   }
 }
 
 TEST(ArrowTypes, ComeBackAsTheTypeThatHoldsThem) {
-  const std::pair<const char*, const char*> cases[] = {{"CHAR(3)", "STRING"},
-                                                       {"BINARY(3)", "BYTES"},
-                                                       {"TIME(0)", "TIME(3)"},
-                                                       {"TIMESTAMP(0)", "TIMESTAMP(3)"},
-                                                       {"TIMESTAMP(4)", "TIMESTAMP(6)"},
-                                                       {"TIMESTAMP(7) WITH LOCAL TIME ZONE", "TIMESTAMP(9) WITH LOCAL TIME ZONE"},
-                                                       {"DECIMAL(20, 5)", "DECIMAL(20, 5)"},
-                                                       {"ARRAY<INT NOT NULL>", "ARRAY<INT NOT NULL>"},
-                                                       {"MAP<STRING, INT>", "MAP<STRING NOT NULL, INT>"},
-                                                       {"MULTISET<STRING>", "MAP<STRING NOT NULL, INT NOT NULL>"},
-                                                       {"ROW<a INT, b DATE NOT NULL>", "ROW<`a` INT, `b` DATE NOT NULL>"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"CHAR(3)", "STRING"},
+      {"BINARY(3)", "BYTES"},
+      {"TIME(0)", "TIME(3)"},
+      {"TIMESTAMP(0)", "TIMESTAMP(3)"},
+      {"TIMESTAMP(4)", "TIMESTAMP(6)"},
+      {"TIMESTAMP(7) WITH LOCAL TIME ZONE", "TIMESTAMP(9) WITH LOCAL TIME ZONE"},
+      {"DECIMAL(20, 5)", "DECIMAL(20, 5)"},
+      {"ARRAY<INT NOT NULL>", "ARRAY<INT NOT NULL>"},
+      {"MAP<STRING, INT>", "MAP<STRING NOT NULL, INT>"},
+      {"MULTISET<STRING>", "MAP<STRING NOT NULL, INT NOT NULL>"},
+      {"ROW<a INT, b DATE NOT NULL>", "ROW<`a` INT, `b` DATE NOT NULL>"}};
   for (const auto& [text, wanted] : cases) {
     auto back = FromArrowType(*ToArrowType(Parsed(text)));
     ASSERT_TRUE(back.ok()) << back.status().ToString();
@@ -175,8 +184,9 @@ TEST(ArrowTypes, WidenUnsignedIntegersAndRefuseWhatWouldLose) {
   EXPECT_EQ(ToSql(*FromArrowType(*arrow::uint32())), "BIGINT");
   EXPECT_EQ(ToSql(*FromArrowType(*arrow::uint64())), "DECIMAL(20, 0)");
   EXPECT_EQ(ToSql(*FromArrowType(*arrow::dictionary(arrow::int32(), arrow::utf8()))), "STRING");
-  for (const auto& type : {arrow::time64(arrow::TimeUnit::NANO), arrow::duration(arrow::TimeUnit::SECOND), arrow::null(),
-                           arrow::decimal256(50, 2), arrow::decimal128(10, -2), arrow::list(arrow::null())}) {
+  for (const auto& type :
+       {arrow::time64(arrow::TimeUnit::NANO), arrow::duration(arrow::TimeUnit::SECOND), arrow::null(),
+        arrow::decimal256(50, 2), arrow::decimal128(10, -2), arrow::list(arrow::null())}) {
     EXPECT_TRUE(IsKind(FromArrowType(*type).status(), ErrorKind::kUnsupported)) << type->ToString();
   }
 }

@@ -19,7 +19,8 @@ struct FileIncrement {
   std::vector<IndexManifestEntry> index_removed;
 
   bool empty() const {
-    return added.empty() && removed.empty() && changelog.empty() && index_added.empty() && index_removed.empty();
+    return added.empty() && removed.empty() && changelog.empty() && index_added.empty() &&
+           index_removed.empty();
   }
 };
 

@@ -24,12 +24,12 @@ namespace headrace {
 
 // One manifest file as a manifest list names it.
 struct ManifestFileMeta {
-  std::string name;                  // _FILE_NAME, in manifest/
-  int64_t size_bytes = 0;            // _FILE_SIZE
-  int64_t added_files = 0;           // _NUM_ADDED_FILES
-  int64_t deleted_files = 0;         // _NUM_DELETED_FILES
-  SimpleStats partition_stats;       // _PARTITION_STATS
-  SchemaId schema_id;                // _SCHEMA_ID, the largest among the entries' files
+  std::string name;                               // _FILE_NAME, in manifest/
+  int64_t size_bytes = 0;                         // _FILE_SIZE
+  int64_t added_files = 0;                        // _NUM_ADDED_FILES
+  int64_t deleted_files = 0;                      // _NUM_DELETED_FILES
+  SimpleStats partition_stats;                    // _PARTITION_STATS
+  SchemaId schema_id;                             // _SCHEMA_ID, the largest among the entries' files
   std::optional<int32_t> min_bucket, max_bucket;  // nothing: unknown, the manifest cannot be skipped
   std::optional<int32_t> min_level, max_level;
 
@@ -54,7 +54,8 @@ struct IndexManifestEntry {
   int64_t row_count = 0;
   std::optional<std::vector<DeletionVectorRange>> deletion_vectors;
   std::optional<std::string> external_path;
-  bool has_global_index = false;  // _GLOBAL_INDEX of a newer writer is there: the entry cannot be written again
+  bool has_global_index =
+      false;  // _GLOBAL_INDEX of a newer writer is there: the entry cannot be written again
   bool operator==(const IndexManifestEntry&) const = default;
 };
 
@@ -66,22 +67,29 @@ struct ManifestEncoding {
   int zstd_level = 1;
 };
 
-Result<std::string> EncodeManifestList(const std::vector<ManifestFileMeta>& manifests, const ManifestEncoding& encoding);
-Result<std::string> EncodeManifest(const std::vector<ManifestEntry>& entries, const ManifestEncoding& encoding);
-Result<std::string> EncodeIndexManifest(const std::vector<IndexManifestEntry>& entries, const ManifestEncoding& encoding);
+Result<std::string> EncodeManifestList(const std::vector<ManifestFileMeta>& manifests,
+                                       const ManifestEncoding& encoding);
+Result<std::string> EncodeManifest(const std::vector<ManifestEntry>& entries,
+                                   const ManifestEncoding& encoding);
+Result<std::string> EncodeIndexManifest(const std::vector<IndexManifestEntry>& entries,
+                                        const ManifestEncoding& encoding);
 
 Result<std::vector<ManifestFileMeta>> DecodeManifestList(std::string_view bytes, std::string_view origin);
 Result<std::vector<ManifestEntry>> DecodeManifest(std::string_view bytes, std::string_view origin);
 // Only the entries that `wanted` takes. It sees kind, partition, bucket and total buckets; the file is not read yet and must not be
 // looked at. An entry that is not wanted costs a fifth of one that is.
 using EntryHeadFilter = std::function<bool(const ManifestEntry& head)>;
-Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin, const EntryHeadFilter& wanted);
+Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin,
+                                                       const EntryHeadFilter& wanted);
 Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(std::string_view bytes, std::string_view origin);
 
 // Rows of a manifest stored as Parquet or ORC, already decoded to Arrow columns of the same names.
-Result<std::vector<ManifestFileMeta>> ManifestListFromBatch(const arrow::RecordBatch& batch, std::string_view origin);
-Result<std::vector<ManifestEntry>> ManifestFromBatch(const arrow::RecordBatch& batch, std::string_view origin);
-Result<std::vector<IndexManifestEntry>> IndexManifestFromBatch(const arrow::RecordBatch& batch, std::string_view origin);
+Result<std::vector<ManifestFileMeta>> ManifestListFromBatch(const arrow::RecordBatch& batch,
+                                                            std::string_view origin);
+Result<std::vector<ManifestEntry>> ManifestFromBatch(const arrow::RecordBatch& batch,
+                                                     std::string_view origin);
+Result<std::vector<IndexManifestEntry>> IndexManifestFromBatch(const arrow::RecordBatch& batch,
+                                                               std::string_view origin);
 
 // Told by the magic bytes, not by the option.
 enum class ManifestContainer { kAvro, kParquet, kOrc };

@@ -12,14 +12,10 @@ namespace {
 // Integers of any width and timestamps of any unit (as milliseconds).
 std::optional<int64_t> LongAt(const arrow::Array& array, int64_t row) {
   switch (array.type_id()) {
-    case arrow::Type::INT8:
-      return static_cast<const arrow::Int8Array&>(array).Value(row);
-    case arrow::Type::INT16:
-      return static_cast<const arrow::Int16Array&>(array).Value(row);
-    case arrow::Type::INT32:
-      return static_cast<const arrow::Int32Array&>(array).Value(row);
-    case arrow::Type::INT64:
-      return static_cast<const arrow::Int64Array&>(array).Value(row);
+    case arrow::Type::INT8: return static_cast<const arrow::Int8Array&>(array).Value(row);
+    case arrow::Type::INT16: return static_cast<const arrow::Int16Array&>(array).Value(row);
+    case arrow::Type::INT32: return static_cast<const arrow::Int32Array&>(array).Value(row);
+    case arrow::Type::INT64: return static_cast<const arrow::Int64Array&>(array).Value(row);
     case arrow::Type::TIMESTAMP: {
       const int64_t count = static_cast<const arrow::TimestampArray&>(array).Value(row);
       static constexpr int64_t kUnitsPerMilli[] = {0, 1, 1000, 1000000};
@@ -32,21 +28,17 @@ std::optional<int64_t> LongAt(const arrow::Array& array, int64_t row) {
       const int64_t units = kUnitsPerMilli[unit];
       return count / units - (count % units < 0 ? 1 : 0);
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
 std::optional<std::string_view> BytesAt(const arrow::Array& array, int64_t row) {
   switch (array.type_id()) {
     case arrow::Type::STRING:
-    case arrow::Type::BINARY:
-      return static_cast<const arrow::BinaryArray&>(array).GetView(row);
+    case arrow::Type::BINARY: return static_cast<const arrow::BinaryArray&>(array).GetView(row);
     case arrow::Type::LARGE_STRING:
-    case arrow::Type::LARGE_BINARY:
-      return static_cast<const arrow::LargeBinaryArray&>(array).GetView(row);
-    default:
-      return std::nullopt;
+    case arrow::Type::LARGE_BINARY: return static_cast<const arrow::LargeBinaryArray&>(array).GetView(row);
+    default: return std::nullopt;
   }
 }
 
@@ -68,7 +60,8 @@ class BatchReader {
       const std::shared_ptr<arrow::Array>& array = columns.arrays[i];
       Problem problem = nullptr;
       if (array == nullptr || array->IsNull(row)) {
-        if (fields[i].required) problem = array == nullptr ? "the column is missing" : "a null where there must be a value";
+        if (fields[i].required)
+          problem = array == nullptr ? "the column is missing" : "a null where there must be a value";
       } else {
         problem = ReadField(*array, row, static_cast<int32_t>(i), fields[i], out);
       }
@@ -82,13 +75,15 @@ class BatchReader {
 
   static Columns Match(std::span<const WantedField> fields, const arrow::StructArray& rows) {
     Columns columns;
-    for (const WantedField& field : fields) columns.arrays.push_back(rows.GetFieldByName(std::string(field.name)));
+    for (const WantedField& field : fields)
+      columns.arrays.push_back(rows.GetFieldByName(std::string(field.name)));
     return columns;
   }
 
  private:
   template <typename T>
-  Problem ReadField(const arrow::Array& array, int64_t row, int32_t field, const WantedField& wanted, T* out) {
+  Problem ReadField(const arrow::Array& array, int64_t row, int32_t field, const WantedField& wanted,
+                    T* out) {
     switch (wanted.shape) {
       case AvroShape::kLong: {
         const std::optional<int64_t> value = LongAt(array, row);
@@ -179,22 +174,26 @@ Result<std::vector<T>> FromBatch(const arrow::RecordBatch& batch, std::string_vi
   for (int64_t row = 0; row < batch.num_rows(); ++row) {
     BatchReader reader;
     const Problem problem = reader.Read(columns, row, &records.emplace_back());
-    if (problem != nullptr) return Corruption(origin, ": record ", row, ", field ", reader.field(), ": ", problem);
+    if (problem != nullptr)
+      return Corruption(origin, ": record ", row, ", field ", reader.field(), ": ", problem);
   }
   return records;
 }
 
 }  // namespace
 
-Result<std::vector<ManifestFileMeta>> ManifestListFromBatch(const arrow::RecordBatch& batch, std::string_view origin) {
+Result<std::vector<ManifestFileMeta>> ManifestListFromBatch(const arrow::RecordBatch& batch,
+                                                            std::string_view origin) {
   return FromBatch<ManifestFileMeta>(batch, origin);
 }
 
-Result<std::vector<ManifestEntry>> ManifestFromBatch(const arrow::RecordBatch& batch, std::string_view origin) {
+Result<std::vector<ManifestEntry>> ManifestFromBatch(const arrow::RecordBatch& batch,
+                                                     std::string_view origin) {
   return FromBatch<ManifestEntry>(batch, origin);
 }
 
-Result<std::vector<IndexManifestEntry>> IndexManifestFromBatch(const arrow::RecordBatch& batch, std::string_view origin) {
+Result<std::vector<IndexManifestEntry>> IndexManifestFromBatch(const arrow::RecordBatch& batch,
+                                                               std::string_view origin) {
   return FromBatch<IndexManifestEntry>(batch, origin);
 }
 

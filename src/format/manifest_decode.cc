@@ -47,7 +47,8 @@ class RecordReader {
       if (problem == nullptr && !present && wanted.required) problem = "a null where there must be a value";
       if constexpr (std::is_same_v<T, ManifestEntry>) {
         // The head comes before the file in what every known writer writes; if not, the filter is asked afterwards.
-        if (step.wanted == entry_field::kFile && filter_ != nullptr && head_fields_ == entry_field::kFile && problem == nullptr) {
+        if (step.wanted == entry_field::kFile && filter_ != nullptr && head_fields_ == entry_field::kFile &&
+            problem == nullptr) {
           filter_asked_ = true;
           unwanted_ = !(*filter_)(*out);
         }
@@ -84,7 +85,8 @@ class RecordReader {
       *there = true;
       return SkipAvroValue(plan_.schema, step.node, &cursor_);
     }
-    if (!cursor_.TakeLong(&branch) || branch < 0 || static_cast<size_t>(branch) >= node.children.size()) return false;
+    if (!cursor_.TakeLong(&branch) || branch < 0 || static_cast<size_t>(branch) >= node.children.size())
+      return false;
     *there = branch != step.null_branch;
     return !*there || SkipAvroValue(plan_.schema, node.children[static_cast<size_t>(branch)], &cursor_);
   }
@@ -124,8 +126,7 @@ class RecordReader {
       case AvroShape::kRecords:
         if constexpr (requires { RecordsOf(out, 0); }) return ReadRecords(step, RecordsOf(out, step.wanted));
         return kDamaged;
-      case AvroShape::kPresence:
-        return kDamaged;  // never gets here: ReadPresence
+      case AvroShape::kPresence: return kDamaged;  // never gets here: ReadPresence
     }
     return kDamaged;
   }
@@ -138,7 +139,8 @@ class RecordReader {
       int64_t block_bytes = 0;
       if (!cursor_.TakeCount(&count, &block_bytes)) return kDamaged;
       if (count == 0) return nullptr;
-      if (static_cast<uint64_t>(count) > cursor_.remaining()) return "an array longer than the bytes that follow";
+      if (static_cast<uint64_t>(count) > cursor_.remaining())
+        return "an array longer than the bytes that follow";
       out->reserve(out->size() + static_cast<size_t>(std::min(count, kMostReserved)));
       for (int64_t i = 0; i < count; ++i) {
         bool present = true;
@@ -186,10 +188,12 @@ class RecordReader {
 };
 
 template <typename T>
-Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin, const EntryHeadFilter* filter = nullptr) {
+Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin,
+                                  const EntryHeadFilter* filter = nullptr) {
   HEADRACE_ASSIGN_OR_RETURN(AvroFileReader file, AvroFileReader::Open(bytes, origin));
   HEADRACE_ASSIGN_OR_RETURN(AvroSchema schema, ParseAvroSchema(file.schema_json(), origin));
-  HEADRACE_ASSIGN_OR_RETURN(AvroPlan plan, PlanAvroRecord(std::move(schema), FieldsFor(static_cast<const T*>(nullptr)), origin));
+  HEADRACE_ASSIGN_OR_RETURN(
+      AvroPlan plan, PlanAvroRecord(std::move(schema), FieldsFor(static_cast<const T*>(nullptr)), origin));
   std::vector<T> records;
   AvroBlock block;
   int64_t record = 0;
@@ -199,11 +203,14 @@ Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origi
     AvroCursor cursor(block.bytes);
     // A record takes at least a byte a required field, so an honest count is bounded by the bytes.
     if (static_cast<uint64_t>(block.records) > block.bytes.size()) {
-      return Corruption(origin, ": a block of ", block.bytes.size(), " bytes claims ", block.records, " records");
+      return Corruption(origin, ": a block of ", block.bytes.size(), " bytes claims ", block.records,
+                        " records");
     }
     // Room for the block, but doubled at least: exact steps would move everything once a block.
-    const size_t room = records.size() + std::min<size_t>(static_cast<size_t>(block.records), block.bytes.size() / 40 + 1);
-    if (filter == nullptr && room > records.capacity()) records.reserve(std::max(room, 2 * records.capacity()));
+    const size_t room =
+        records.size() + std::min<size_t>(static_cast<size_t>(block.records), block.bytes.size() / 40 + 1);
+    if (filter == nullptr && room > records.capacity())
+      records.reserve(std::max(room, 2 * records.capacity()));
     for (int64_t i = 0; i < block.records; ++i, ++record) {
       RecordReader reader(plan, &cursor, filter);
       const Problem problem = reader.Read(0, &records.emplace_back());
@@ -228,7 +235,8 @@ Result<std::vector<ManifestEntry>> DecodeManifest(std::string_view bytes, std::s
   return DecodeAvro<ManifestEntry>(bytes, origin);
 }
 
-Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin, const EntryHeadFilter& wanted) {
+Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin,
+                                                       const EntryHeadFilter& wanted) {
   return DecodeAvro<ManifestEntry>(bytes, origin, &wanted);
 }
 

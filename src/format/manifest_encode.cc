@@ -50,36 +50,47 @@ std::string ManifestListSchema() {
 
 std::string DataFileType() {
   return R"({"type":"record","name":"record__FILE","fields":[)" +
-         Fields({Field("_FILE_NAME", "string"), Field("_FILE_SIZE", "long"), Field("_ROW_COUNT", "long"),
-                 Field("_MIN_KEY", "bytes"), Field("_MAX_KEY", "bytes"),
+         Fields({Field("_FILE_NAME", "string"),
+                 Field("_FILE_SIZE", "long"),
+                 Field("_ROW_COUNT", "long"),
+                 Field("_MIN_KEY", "bytes"),
+                 Field("_MAX_KEY", "bytes"),
                  Field("_KEY_STATS", StatsType("record__FILE__KEY_STATS")),
-                 Field("_VALUE_STATS", StatsType("record__FILE__VALUE_STATS")), Field("_MIN_SEQUENCE_NUMBER", "long"),
-                 Field("_MAX_SEQUENCE_NUMBER", "long"), Field("_SCHEMA_ID", "long"), Field("_LEVEL", "int"),
+                 Field("_VALUE_STATS", StatsType("record__FILE__VALUE_STATS")),
+                 Field("_MIN_SEQUENCE_NUMBER", "long"),
+                 Field("_MAX_SEQUENCE_NUMBER", "long"),
+                 Field("_SCHEMA_ID", "long"),
+                 Field("_LEVEL", "int"),
                  Field("_EXTRA_FILES", kStringsType),
                  NullableField("_CREATION_TIME", R"({"type":"long","logicalType":"timestamp-millis"})"),
-                 NullableField("_DELETE_ROW_COUNT", "long"), NullableField("_EMBEDDED_FILE_INDEX", "bytes"),
-                 NullableField("_FILE_SOURCE", "int"), NullableField("_VALUE_STATS_COLS", kStringsType),
-                 NullableField("_EXTERNAL_PATH", "string"), NullableField("_FIRST_ROW_ID", "long"),
+                 NullableField("_DELETE_ROW_COUNT", "long"),
+                 NullableField("_EMBEDDED_FILE_INDEX", "bytes"),
+                 NullableField("_FILE_SOURCE", "int"),
+                 NullableField("_VALUE_STATS_COLS", kStringsType),
+                 NullableField("_EXTERNAL_PATH", "string"),
+                 NullableField("_FIRST_ROW_ID", "long"),
                  NullableField("_WRITE_COLS", kStringsType)}) +
          "]}";
 }
 
 std::string ManifestSchema() {
   return std::string(kRecordHead) +
-         Fields({Field("_VERSION", "int"), Field("_KIND", "int"), Field("_PARTITION", "bytes"), Field("_BUCKET", "int"),
-                 Field("_TOTAL_BUCKETS", "int"), Field("_FILE", DataFileType())}) +
+         Fields({Field("_VERSION", "int"), Field("_KIND", "int"), Field("_PARTITION", "bytes"),
+                 Field("_BUCKET", "int"), Field("_TOTAL_BUCKETS", "int"), Field("_FILE", DataFileType())}) +
          "]}";
 }
 
 std::string IndexManifestSchema() {
-  const std::string range = R"({"type":"array","items":["null",{"type":"record","name":"record__DELETIONS_VECTORS_RANGES","fields":[)" +
-                            Fields({Field("f0", "string"), Field("f1", "int"), Field("f2", "int"),
-                                    NullableField("_CARDINALITY", "long")}) +
-                            "]}]}";
+  const std::string range =
+      R"({"type":"array","items":["null",{"type":"record","name":"record__DELETIONS_VECTORS_RANGES","fields":[)" +
+      Fields({Field("f0", "string"), Field("f1", "int"), Field("f2", "int"),
+              NullableField("_CARDINALITY", "long")}) +
+      "]}]}";
   return std::string(kRecordHead) +
-         Fields({Field("_VERSION", "int"), Field("_KIND", "int"), Field("_PARTITION", "bytes"), Field("_BUCKET", "int"),
-                 Field("_INDEX_TYPE", "string"), Field("_FILE_NAME", "string"), Field("_FILE_SIZE", "long"),
-                 Field("_ROW_COUNT", "long"), NullableField("_DELETIONS_VECTORS_RANGES", range),
+         Fields({Field("_VERSION", "int"), Field("_KIND", "int"), Field("_PARTITION", "bytes"),
+                 Field("_BUCKET", "int"), Field("_INDEX_TYPE", "string"), Field("_FILE_NAME", "string"),
+                 Field("_FILE_SIZE", "long"), Field("_ROW_COUNT", "long"),
+                 NullableField("_DELETIONS_VECTORS_RANGES", range),
                  NullableField("_EXTERNAL_PATH", "string")}) +
          "]}";
 }
@@ -203,7 +214,8 @@ Status Write(const ManifestEntry& entry, RecordWriter* out) {
 Status Write(const IndexManifestEntry& entry, RecordWriter* out) {
   if (entry.has_global_index) {
     return Unsupported("index file ", entry.file_name, " of type ", entry.index_type,
-                       " has a _GLOBAL_INDEX record, which this build cannot write back: writing to this table would lose it");
+                       " has a _GLOBAL_INDEX record, which this build cannot write back: writing to this "
+                       "table would lose it");
   }
   out->Long(kIndexManifestVersion);
   out->Long(static_cast<int64_t>(entry.kind));
@@ -219,7 +231,8 @@ Status Write(const IndexManifestEntry& entry, RecordWriter* out) {
 }
 
 template <typename T>
-Result<std::string> Encode(const std::string& schema, const std::vector<T>& records, const ManifestEncoding& encoding) {
+Result<std::string> Encode(const std::string& schema, const std::vector<T>& records,
+                           const ManifestEncoding& encoding) {
   AvroFileWriter file(schema, encoding.codec, encoding.zstd_level);
   RecordWriter writer(file.buffer());
   for (const T& record : records) {
@@ -231,15 +244,18 @@ Result<std::string> Encode(const std::string& schema, const std::vector<T>& reco
 
 }  // namespace
 
-Result<std::string> EncodeManifestList(const std::vector<ManifestFileMeta>& manifests, const ManifestEncoding& encoding) {
+Result<std::string> EncodeManifestList(const std::vector<ManifestFileMeta>& manifests,
+                                       const ManifestEncoding& encoding) {
   return Encode(ManifestListSchema(), manifests, encoding);
 }
 
-Result<std::string> EncodeManifest(const std::vector<ManifestEntry>& entries, const ManifestEncoding& encoding) {
+Result<std::string> EncodeManifest(const std::vector<ManifestEntry>& entries,
+                                   const ManifestEncoding& encoding) {
   return Encode(ManifestSchema(), entries, encoding);
 }
 
-Result<std::string> EncodeIndexManifest(const std::vector<IndexManifestEntry>& entries, const ManifestEncoding& encoding) {
+Result<std::string> EncodeIndexManifest(const std::vector<IndexManifestEntry>& entries,
+                                        const ManifestEncoding& encoding) {
   return Encode(IndexManifestSchema(), entries, encoding);
 }
 
@@ -247,8 +263,13 @@ Result<AvroCodec> AvroCodecFromOption(std::string_view name) {
   std::string lower(name);
   for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   static constexpr std::array<std::pair<std::string_view, AvroCodec>, 8> kNames = {
-      {{"zstd", AvroCodec::kZstd}, {"zstandard", AvroCodec::kZstd}, {"null", AvroCodec::kNull}, {"none", AvroCodec::kNull},
-       {"uncompressed", AvroCodec::kNull}, {"deflate", AvroCodec::kDeflate}, {"gzip", AvroCodec::kDeflate},
+      {{"zstd", AvroCodec::kZstd},
+       {"zstandard", AvroCodec::kZstd},
+       {"null", AvroCodec::kNull},
+       {"none", AvroCodec::kNull},
+       {"uncompressed", AvroCodec::kNull},
+       {"deflate", AvroCodec::kDeflate},
+       {"gzip", AvroCodec::kDeflate},
        {"snappy", AvroCodec::kSnappy}}};
   for (const auto& [known, codec] : kNames) {
     if (known == lower) return codec;

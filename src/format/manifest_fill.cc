@@ -76,48 +76,28 @@ Problem SetLong(SimpleStats*, int32_t, int64_t) { return kNoSuchField; }
 
 Problem SetLong(ManifestFileMeta* out, int32_t field, int64_t value) {
   switch (field) {
-    case list_field::kVersion:
-      return AsVersion(value, kManifestVersion);
-    case list_field::kFileSize:
-      return AsSize(value, &out->size_bytes);
-    case list_field::kAdded:
-      return AsSize(value, &out->added_files);
-    case list_field::kDeleted:
-      return AsSize(value, &out->deleted_files);
-    case list_field::kSchemaId:
-      return AsSize(value, &out->schema_id.value);
-    case list_field::kMinBucket:
-      return AsOptionalInt(value, &out->min_bucket);
-    case list_field::kMaxBucket:
-      return AsOptionalInt(value, &out->max_bucket);
-    case list_field::kMinLevel:
-      return AsOptionalInt(value, &out->min_level);
-    case list_field::kMaxLevel:
-      return AsOptionalInt(value, &out->max_level);
-    default:
-      return kNoSuchField;
+    case list_field::kVersion: return AsVersion(value, kManifestVersion);
+    case list_field::kFileSize: return AsSize(value, &out->size_bytes);
+    case list_field::kAdded: return AsSize(value, &out->added_files);
+    case list_field::kDeleted: return AsSize(value, &out->deleted_files);
+    case list_field::kSchemaId: return AsSize(value, &out->schema_id.value);
+    case list_field::kMinBucket: return AsOptionalInt(value, &out->min_bucket);
+    case list_field::kMaxBucket: return AsOptionalInt(value, &out->max_bucket);
+    case list_field::kMinLevel: return AsOptionalInt(value, &out->min_level);
+    case list_field::kMaxLevel: return AsOptionalInt(value, &out->max_level);
+    default: return kNoSuchField;
   }
 }
 
 Problem SetLong(DataFileMeta* out, int32_t field, int64_t value) {
   switch (field) {
-    case file_field::kFileSize:
-      return AsSize(value, &out->size_bytes);
-    case file_field::kRowCount:
-      return AsSize(value, &out->row_count);
-    case file_field::kMinSequence:
-      out->min_sequence = value;
-      return nullptr;
-    case file_field::kMaxSequence:
-      out->max_sequence = value;
-      return nullptr;
-    case file_field::kSchemaId:
-      return AsSize(value, &out->schema_id.value);
-    case file_field::kLevel:
-      return AsInt(value, 0, &out->level.value);
-    case file_field::kCreationTime:
-      out->creation_local_ms = value;
-      return nullptr;
+    case file_field::kFileSize: return AsSize(value, &out->size_bytes);
+    case file_field::kRowCount: return AsSize(value, &out->row_count);
+    case file_field::kMinSequence: out->min_sequence = value; return nullptr;
+    case file_field::kMaxSequence: out->max_sequence = value; return nullptr;
+    case file_field::kSchemaId: return AsSize(value, &out->schema_id.value);
+    case file_field::kLevel: return AsInt(value, 0, &out->level.value);
+    case file_field::kCreationTime: out->creation_local_ms = value; return nullptr;
     case file_field::kDeleteRowCount:
       out->delete_row_count = 0;
       return AsSize(value, &*out->delete_row_count);
@@ -125,68 +105,47 @@ Problem SetLong(DataFileMeta* out, int32_t field, int64_t value) {
       if (value != 0 && value != 1) return "a file source other than 0 (append) and 1 (compact)";
       out->source = static_cast<FileSource>(value);
       return nullptr;
-    case file_field::kFirstRowId:
-      out->first_row_id = value;
-      return nullptr;
-    default:
-      return kNoSuchField;
+    case file_field::kFirstRowId: out->first_row_id = value; return nullptr;
+    default: return kNoSuchField;
   }
 }
 
 Problem SetLong(ManifestEntry* out, int32_t field, int64_t value) {
   switch (field) {
-    case entry_field::kVersion:
-      return AsVersion(value, kManifestVersion);
-    case entry_field::kKind:
-      return AsKind(value, &out->kind);
-    case entry_field::kBucket:
-      return AsInt(value, -2, &out->bucket.value);
+    case entry_field::kVersion: return AsVersion(value, kManifestVersion);
+    case entry_field::kKind: return AsKind(value, &out->kind);
+    case entry_field::kBucket: return AsInt(value, -2, &out->bucket.value);
     case entry_field::kTotalBuckets:
       return AsInt(value, std::numeric_limits<int32_t>::min(), &out->total_buckets);
-    default:
-      return kNoSuchField;
+    default: return kNoSuchField;
   }
 }
 
 Problem SetLong(DeletionVectorRange* out, int32_t field, int64_t value) {
   switch (field) {
-    case range_field::kOffset:
-      return AsInt(value, 0, &out->offset);
-    case range_field::kLength:
-      return AsInt(value, 0, &out->length);
-    case range_field::kCardinality:
-      out->cardinality = 0;
-      return AsSize(value, &*out->cardinality);
-    default:
-      return kNoSuchField;
+    case range_field::kOffset: return AsInt(value, 0, &out->offset);
+    case range_field::kLength: return AsInt(value, 0, &out->length);
+    case range_field::kCardinality: out->cardinality = 0; return AsSize(value, &*out->cardinality);
+    default: return kNoSuchField;
   }
 }
 
 Problem SetLong(IndexManifestEntry* out, int32_t field, int64_t value) {
   switch (field) {
-    case index_field::kVersion:
-      return AsVersion(value, kIndexManifestVersion);
-    case index_field::kKind:
-      return AsKind(value, &out->kind);
-    case index_field::kBucket:
-      return AsInt(value, -2, &out->bucket.value);
-    case index_field::kFileSize:
-      return AsSize(value, &out->file_size_bytes);
-    case index_field::kRowCount:
-      return AsSize(value, &out->row_count);
-    default:
-      return kNoSuchField;
+    case index_field::kVersion: return AsVersion(value, kIndexManifestVersion);
+    case index_field::kKind: return AsKind(value, &out->kind);
+    case index_field::kBucket: return AsInt(value, -2, &out->bucket.value);
+    case index_field::kFileSize: return AsSize(value, &out->file_size_bytes);
+    case index_field::kRowCount: return AsSize(value, &out->row_count);
+    default: return kNoSuchField;
   }
 }
 
 Problem SetBytes(SimpleStats* out, int32_t field, std::string_view value) {
   switch (field) {
-    case stats_field::kMin:
-      return AsRow(value, &out->min_values);
-    case stats_field::kMax:
-      return AsRow(value, &out->max_values);
-    default:
-      return kNoSuchField;
+    case stats_field::kMin: return AsRow(value, &out->min_values);
+    case stats_field::kMax: return AsRow(value, &out->max_values);
+    default: return kNoSuchField;
   }
 }
 
@@ -196,20 +155,12 @@ Problem SetBytes(ManifestFileMeta* out, int32_t field, std::string_view value) {
 
 Problem SetBytes(DataFileMeta* out, int32_t field, std::string_view value) {
   switch (field) {
-    case file_field::kFileName:
-      return AsFileName(value, &out->name);
-    case file_field::kMinKey:
-      return AsRow(value, &out->min_key);
-    case file_field::kMaxKey:
-      return AsRow(value, &out->max_key);
-    case file_field::kEmbeddedIndex:
-      out->embedded_index.emplace(value);
-      return nullptr;
-    case file_field::kExternalPath:
-      out->external_path.emplace(value);
-      return nullptr;
-    default:
-      return kNoSuchField;
+    case file_field::kFileName: return AsFileName(value, &out->name);
+    case file_field::kMinKey: return AsRow(value, &out->min_key);
+    case file_field::kMaxKey: return AsRow(value, &out->max_key);
+    case file_field::kEmbeddedIndex: out->embedded_index.emplace(value); return nullptr;
+    case file_field::kExternalPath: out->external_path.emplace(value); return nullptr;
+    default: return kNoSuchField;
   }
 }
 
@@ -223,18 +174,11 @@ Problem SetBytes(DeletionVectorRange* out, int32_t field, std::string_view value
 
 Problem SetBytes(IndexManifestEntry* out, int32_t field, std::string_view value) {
   switch (field) {
-    case index_field::kPartition:
-      return AsRow(value, &out->partition);
-    case index_field::kIndexType:
-      out->index_type.assign(value);
-      return nullptr;
-    case index_field::kFileName:
-      return AsFileName(value, &out->file_name);
-    case index_field::kExternalPath:
-      out->external_path.emplace(value);
-      return nullptr;
-    default:
-      return kNoSuchField;
+    case index_field::kPartition: return AsRow(value, &out->partition);
+    case index_field::kIndexType: out->index_type.assign(value); return nullptr;
+    case index_field::kFileName: return AsFileName(value, &out->file_name);
+    case index_field::kExternalPath: out->external_path.emplace(value); return nullptr;
+    default: return kNoSuchField;
   }
 }
 
@@ -244,14 +188,10 @@ std::vector<std::optional<int64_t>>* LongsOf(SimpleStats* out, int32_t field) {
 
 std::vector<std::string>* StringsOf(DataFileMeta* out, int32_t field) {
   switch (field) {
-    case file_field::kExtraFiles:
-      return &out->extra_files;
-    case file_field::kValueStatsColumns:
-      return &out->value_stats_columns.emplace();
-    case file_field::kWriteColumns:
-      return &out->write_columns.emplace();
-    default:
-      return nullptr;
+    case file_field::kExtraFiles: return &out->extra_files;
+    case file_field::kValueStatsColumns: return &out->value_stats_columns.emplace();
+    case file_field::kWriteColumns: return &out->write_columns.emplace();
+    default: return nullptr;
   }
 }
 

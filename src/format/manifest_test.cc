@@ -18,7 +18,9 @@ namespace {
 using testing::HasSubstr;
 
 ManifestEntry RandomEntry(std::mt19937* random) {
-  const auto number = [random](int64_t most) { return static_cast<int64_t>((*random)() % static_cast<uint64_t>(most)); };
+  const auto number = [random](int64_t most) {
+    return static_cast<int64_t>((*random)() % static_cast<uint64_t>(most));
+  };
   ManifestEntry entry;
   entry.kind = number(2) == 0 ? EntryKind::kAdd : EntryKind::kDelete;
   entry.bucket = BucketId(static_cast<int32_t>(number(10)) - 2);
@@ -36,7 +38,8 @@ ManifestEntry RandomEntry(std::mt19937* random) {
   if (number(2) == 0) entry.file.delete_row_count = number(100);
   if (number(2) == 0) entry.file.embedded_index = std::string(static_cast<size_t>(number(300)), '\0');
   if (number(2) == 0) entry.file.source = FileSource::kCompact;
-  if (number(2) == 0) entry.file.value_stats_columns = std::vector<std::string>(static_cast<size_t>(number(3)), "col");
+  if (number(2) == 0)
+    entry.file.value_stats_columns = std::vector<std::string>(static_cast<size_t>(number(3)), "col");
   if (number(2) == 0) entry.file.external_path = "s3://elsewhere/x";
   if (number(2) == 0) entry.file.first_row_id = number(1000);
   if (number(2) == 0) entry.file.write_columns = std::vector<std::string>{"x"};
@@ -53,7 +56,8 @@ TEST(Manifest, RandomEntriesComeBackThroughEveryCodec) {
   std::mt19937 random(11);
   std::vector<ManifestEntry> entries;
   for (int i = 0; i < 2000; ++i) entries.push_back(RandomEntry(&random));
-  for (const AvroCodec codec : {AvroCodec::kNull, AvroCodec::kDeflate, AvroCodec::kSnappy, AvroCodec::kZstd}) {
+  for (const AvroCodec codec :
+       {AvroCodec::kNull, AvroCodec::kDeflate, AvroCodec::kSnappy, AvroCodec::kZstd}) {
     const std::string bytes = EncodeManifest(entries, {codec, 3}).ValueOrDie();
     auto back = DecodeManifest(bytes, "m");
     ASSERT_TRUE(back.ok()) << back.status().ToString();
@@ -65,7 +69,9 @@ TEST(Manifest, AFilterSeesTheHeadAndSparesTheRest) {
   std::mt19937 random(3);
   std::vector<ManifestEntry> entries;
   for (int i = 0; i < 3000; ++i) entries.push_back(RandomEntry(&random));
-  const auto wanted = [](const ManifestEntry& head) { return head.bucket == BucketId(3) && head.kind == EntryKind::kAdd; };
+  const auto wanted = [](const ManifestEntry& head) {
+    return head.bucket == BucketId(3) && head.kind == EntryKind::kAdd;
+  };
   std::vector<ManifestEntry> expected;
   std::copy_if(entries.begin(), entries.end(), std::back_inserter(expected), wanted);
   const std::string bytes = EncodeManifest(entries, {}).ValueOrDie();
@@ -80,13 +86,16 @@ TEST(Manifest, ListsAndIndexManifestsComeBack) {
   manifest.added_files = 3;
   manifest.min_bucket = -2;
   manifest.max_level = 5;
-  EXPECT_EQ(DecodeManifestList(EncodeManifestList({manifest}, {}).ValueOrDie(), "l").ValueOrDie(), std::vector{manifest});
+  EXPECT_EQ(DecodeManifestList(EncodeManifestList({manifest}, {}).ValueOrDie(), "l").ValueOrDie(),
+            std::vector{manifest});
   EXPECT_TRUE(DecodeManifestList(EncodeManifestList({}, {}).ValueOrDie(), "l").ValueOrDie().empty());
   IndexManifestEntry index;
   index.index_type = "DELETION_VECTORS";
   index.file_name = "index-x-0";
-  index.deletion_vectors = std::vector<DeletionVectorRange>{{"a.parquet", 1, 22, 1}, {"b.parquet", 31, 22, std::nullopt}};
-  EXPECT_EQ(DecodeIndexManifest(EncodeIndexManifest({index}, {}).ValueOrDie(), "i").ValueOrDie(), std::vector{index});
+  index.deletion_vectors =
+      std::vector<DeletionVectorRange>{{"a.parquet", 1, 22, 1}, {"b.parquet", 31, 22, std::nullopt}};
+  EXPECT_EQ(DecodeIndexManifest(EncodeIndexManifest({index}, {}).ValueOrDie(), "i").ValueOrDie(),
+            std::vector{index});
 }
 
 TEST(Manifest, AWriterWithMoreFieldsInAnotherOrderAndOtherUnionsIsRead) {
@@ -109,7 +118,8 @@ TEST(Manifest, AWriterWithMoreFieldsInAnotherOrderAndOtherUnionsIsRead) {
   AppendAvroLong(0, &out), AppendAvroLong(2, &out);  // _VERSION
   AppendAvroLong(5, &out), AppendAvroLong(6, &out);
   AppendAvroLong(1, &out);  // _PARTITION_STATS
-  AppendAvroLong(2, &out), AppendAvroLong(0, &out), AppendAvroLong(4, &out), AppendAvroLong(1, &out), AppendAvroLong(0, &out);
+  AppendAvroLong(2, &out), AppendAvroLong(0, &out), AppendAvroLong(4, &out), AppendAvroLong(1, &out),
+      AppendAvroLong(0, &out);
   AppendAvroBytes(row, &out), AppendAvroBytes(row, &out);
   AppendAvroLong(3, &out);
   AppendAvroLong(1, &out);  // _MIN_BUCKET null
@@ -129,7 +139,8 @@ TEST(Manifest, AWriterWithMoreFieldsInAnotherOrderAndOtherUnionsIsRead) {
 }
 
 TEST(Manifest, MissingRequiredFieldsAndOtherVersionsAreCorruption) {
-  AvroFileWriter writer(R"({"type":"record","name":"r","fields":[{"name":"_VERSION","type":"int"}]})", AvroCodec::kNull, 1);
+  AvroFileWriter writer(R"({"type":"record","name":"r","fields":[{"name":"_VERSION","type":"int"}]})",
+                        AvroCodec::kNull, 1);
   EXPECT_THAT(DecodeManifest(writer.Finish().ValueOrDie(), "manifest-1").status().message(),
               HasSubstr("manifest-1: the Avro schema has no field _KIND"));
   std::string bytes = EncodeManifest({EntryNamed("f")}, {AvroCodec::kNull, 1}).ValueOrDie();
@@ -137,7 +148,8 @@ TEST(Manifest, MissingRequiredFieldsAndOtherVersionsAreCorruption) {
   const size_t record = header + 1 + (static_cast<unsigned char>(bytes[header + 1]) >= 0x80 ? 2 : 1);
   ASSERT_EQ(bytes[record], 4);  // _VERSION 2
   bytes[record] = 2;
-  EXPECT_THAT(DecodeManifest(bytes, "manifest-1").status().message(), HasSubstr("record 0, field _VERSION: another format version"));
+  EXPECT_THAT(DecodeManifest(bytes, "manifest-1").status().message(),
+              HasSubstr("record 0, field _VERSION: another format version"));
 }
 
 TEST(Manifest, NamesThatLeadElsewhereAreCorruption) {
@@ -193,18 +205,24 @@ TEST(Identity, TellsApartWhatTheManifestTellsApart) {
 }
 
 std::shared_ptr<arrow::DataType> StatsArrowType() {
-  return arrow::struct_({arrow::field("_MIN_VALUES", arrow::binary()), arrow::field("_MAX_VALUES", arrow::binary()),
+  return arrow::struct_({arrow::field("_MIN_VALUES", arrow::binary()),
+                         arrow::field("_MAX_VALUES", arrow::binary()),
                          arrow::field("_NULL_COUNTS", arrow::list(arrow::int64()))});
 }
 
 std::shared_ptr<arrow::Array> BytesColumn(const std::string& value, int64_t rows) {
-  return ArrayOf(Value(value), ParseDataType("BYTES").ValueOrDie(), rows, arrow::default_memory_pool()).ValueOrDie();
+  return ArrayOf(Value(value), ParseDataType("BYTES").ValueOrDie(), rows, arrow::default_memory_pool())
+      .ValueOrDie();
 }
 
 std::shared_ptr<arrow::Array> StatsColumn(int64_t rows) {
   const std::string row = SerializeBinaryRow(BinaryRow{});
-  const auto counts = arrow::json::ArrayFromJSONString(arrow::list(arrow::int64()), rows == 1 ? "[[1, null]]" : "[[1, null], []]").ValueOrDie();
-  return arrow::StructArray::Make({BytesColumn(row, rows), BytesColumn(row, rows), counts}, StatsArrowType()->fields()).ValueOrDie();
+  const auto counts = arrow::json::ArrayFromJSONString(arrow::list(arrow::int64()),
+                                                       rows == 1 ? "[[1, null]]" : "[[1, null], []]")
+                          .ValueOrDie();
+  return arrow::StructArray::Make({BytesColumn(row, rows), BytesColumn(row, rows), counts},
+                                  StatsArrowType()->fields())
+      .ValueOrDie();
 }
 
 std::shared_ptr<arrow::Array> Json(const std::shared_ptr<arrow::DataType>& type, const char* text) {
@@ -212,13 +230,15 @@ std::shared_ptr<arrow::Array> Json(const std::shared_ptr<arrow::DataType>& type,
 }
 
 TEST(ManifestFromBatch, ReadsAManifestList) {
-  const arrow::ArrayVector columns = {Json(arrow::int32(), "[2, 2]"), Json(arrow::utf8(), R"(["a", "b"])"), Json(arrow::int64(), "[10, 20]"),
-                                      Json(arrow::int64(), "[1, 2]"), Json(arrow::int64(), "[0, 0]"), StatsColumn(2),
-                                      Json(arrow::int64(), "[0, 7]"), Json(arrow::int32(), "[null, 3]")};
-  const auto schema = arrow::schema({arrow::field("_VERSION", arrow::int32()), arrow::field("_FILE_NAME", arrow::utf8()),
-                                     arrow::field("_FILE_SIZE", arrow::int64()), arrow::field("_NUM_ADDED_FILES", arrow::int64()),
-                                     arrow::field("_NUM_DELETED_FILES", arrow::int64()), arrow::field("_PARTITION_STATS", StatsArrowType()),
-                                     arrow::field("_SCHEMA_ID", arrow::int64()), arrow::field("_MIN_BUCKET", arrow::int32())});
+  const arrow::ArrayVector columns = {Json(arrow::int32(), "[2, 2]"),   Json(arrow::utf8(), R"(["a", "b"])"),
+                                      Json(arrow::int64(), "[10, 20]"), Json(arrow::int64(), "[1, 2]"),
+                                      Json(arrow::int64(), "[0, 0]"),   StatsColumn(2),
+                                      Json(arrow::int64(), "[0, 7]"),   Json(arrow::int32(), "[null, 3]")};
+  const auto schema = arrow::schema(
+      {arrow::field("_VERSION", arrow::int32()), arrow::field("_FILE_NAME", arrow::utf8()),
+       arrow::field("_FILE_SIZE", arrow::int64()), arrow::field("_NUM_ADDED_FILES", arrow::int64()),
+       arrow::field("_NUM_DELETED_FILES", arrow::int64()), arrow::field("_PARTITION_STATS", StatsArrowType()),
+       arrow::field("_SCHEMA_ID", arrow::int64()), arrow::field("_MIN_BUCKET", arrow::int32())});
   const auto batch = arrow::RecordBatch::Make(schema, 2, columns);
   auto list = ManifestListFromBatch(*batch, "m.parquet");
   ASSERT_TRUE(list.ok()) << list.status().ToString();
@@ -227,39 +247,56 @@ TEST(ManifestFromBatch, ReadsAManifestList) {
   EXPECT_EQ((*list)[1].min_bucket, 3);
   EXPECT_EQ((*list)[1].schema_id, SchemaId(7));
   auto no_name = ManifestListFromBatch(*batch->RemoveColumn(1).ValueOrDie(), "m.parquet");
-  EXPECT_THAT(no_name.status().message(), HasSubstr("m.parquet: record 0, field _FILE_NAME: the column is missing"));
+  EXPECT_THAT(no_name.status().message(),
+              HasSubstr("m.parquet: record 0, field _FILE_NAME: the column is missing"));
 }
 
 TEST(ManifestFromBatch, ReadsIndexEntriesWithRanges) {
-  const auto range = arrow::struct_({arrow::field("f0", arrow::utf8()), arrow::field("f1", arrow::int32()), arrow::field("f2", arrow::int32()),
-                                     arrow::field("_CARDINALITY", arrow::int64())});
+  const auto range =
+      arrow::struct_({arrow::field("f0", arrow::utf8()), arrow::field("f1", arrow::int32()),
+                      arrow::field("f2", arrow::int32()), arrow::field("_CARDINALITY", arrow::int64())});
   const arrow::ArrayVector columns = {
-      Json(arrow::int32(), "[1]"), Json(arrow::int32(), "[0]"), BytesColumn(SerializeBinaryRow(BinaryRow{}), 1), Json(arrow::int32(), "[2]"),
-      Json(arrow::utf8(), R"(["DELETION_VECTORS"])"), Json(arrow::utf8(), R"(["index-1"])"), Json(arrow::int64(), "[9]"),
-      Json(arrow::int64(), "[1]"), Json(arrow::list(range), R"([[{"f0": "d", "f1": 1, "f2": 22, "_CARDINALITY": null}]])")};
-  const char* names[] = {"_VERSION", "_KIND", "_PARTITION", "_BUCKET", "_INDEX_TYPE", "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT",
-                         "_DELETIONS_VECTORS_RANGES"};
+      Json(arrow::int32(), "[1]"),
+      Json(arrow::int32(), "[0]"),
+      BytesColumn(SerializeBinaryRow(BinaryRow{}), 1),
+      Json(arrow::int32(), "[2]"),
+      Json(arrow::utf8(), R"(["DELETION_VECTORS"])"),
+      Json(arrow::utf8(), R"(["index-1"])"),
+      Json(arrow::int64(), "[9]"),
+      Json(arrow::int64(), "[1]"),
+      Json(arrow::list(range), R"([[{"f0": "d", "f1": 1, "f2": 22, "_CARDINALITY": null}]])")};
+  const char* names[] = {"_VERSION",   "_KIND",       "_PARTITION",
+                         "_BUCKET",    "_INDEX_TYPE", "_FILE_NAME",
+                         "_FILE_SIZE", "_ROW_COUNT",  "_DELETIONS_VECTORS_RANGES"};
   arrow::FieldVector fields;
   for (size_t i = 0; i < columns.size(); ++i) fields.push_back(arrow::field(names[i], columns[i]->type()));
-  auto entries = IndexManifestFromBatch(*arrow::RecordBatch::Make(arrow::schema(fields), 1, columns), "i.orc");
+  auto entries =
+      IndexManifestFromBatch(*arrow::RecordBatch::Make(arrow::schema(fields), 1, columns), "i.orc");
   ASSERT_TRUE(entries.ok()) << entries.status().ToString();
   EXPECT_EQ((*entries)[0].deletion_vectors, (std::vector<DeletionVectorRange>{{"d", 1, 22, std::nullopt}}));
 }
 
 TEST(ManifestFromBatch, ReadsDataFileEntries) {
   const auto file_type = arrow::struct_(
-      {arrow::field("_FILE_NAME", arrow::utf8()), arrow::field("_FILE_SIZE", arrow::int64()), arrow::field("_ROW_COUNT", arrow::int64()),
-       arrow::field("_MIN_KEY", arrow::binary()), arrow::field("_MAX_KEY", arrow::binary()), arrow::field("_KEY_STATS", StatsArrowType()),
+      {arrow::field("_FILE_NAME", arrow::utf8()), arrow::field("_FILE_SIZE", arrow::int64()),
+       arrow::field("_ROW_COUNT", arrow::int64()), arrow::field("_MIN_KEY", arrow::binary()),
+       arrow::field("_MAX_KEY", arrow::binary()), arrow::field("_KEY_STATS", StatsArrowType()),
        arrow::field("_VALUE_STATS", StatsArrowType()), arrow::field("_MIN_SEQUENCE_NUMBER", arrow::int64()),
-       arrow::field("_MAX_SEQUENCE_NUMBER", arrow::int64()), arrow::field("_SCHEMA_ID", arrow::int64()), arrow::field("_LEVEL", arrow::int32()),
-       arrow::field("_EXTRA_FILES", arrow::list(arrow::utf8())), arrow::field("_CREATION_TIME", arrow::timestamp(arrow::TimeUnit::NANO))});
+       arrow::field("_MAX_SEQUENCE_NUMBER", arrow::int64()), arrow::field("_SCHEMA_ID", arrow::int64()),
+       arrow::field("_LEVEL", arrow::int32()), arrow::field("_EXTRA_FILES", arrow::list(arrow::utf8())),
+       arrow::field("_CREATION_TIME", arrow::timestamp(arrow::TimeUnit::NANO))});
   const std::string row = SerializeBinaryRow(BinaryRow{});
-  const auto file = arrow::StructArray::Make(
-      {Json(arrow::utf8(), R"(["f"])"), Json(arrow::int64(), "[1]"), Json(arrow::int64(), "[2]"), BytesColumn(row, 1), BytesColumn(row, 1),
-       StatsColumn(1), StatsColumn(1), Json(arrow::int64(), "[3]"), Json(arrow::int64(), "[4]"), Json(arrow::int64(), "[5]"),
-       Json(arrow::int32(), "[6]"), Json(arrow::list(arrow::utf8()), R"([["x"]])"), Json(arrow::timestamp(arrow::TimeUnit::NANO), "[-1]")},
-      file_type->fields()).ValueOrDie();
-  const arrow::ArrayVector columns = {Json(arrow::int32(), "[2]"), Json(arrow::int32(), "[1]"), BytesColumn(row, 1), Json(arrow::int32(), "[0]"),
+  const auto file =
+      arrow::StructArray::Make(
+          {Json(arrow::utf8(), R"(["f"])"), Json(arrow::int64(), "[1]"), Json(arrow::int64(), "[2]"),
+           BytesColumn(row, 1), BytesColumn(row, 1), StatsColumn(1), StatsColumn(1),
+           Json(arrow::int64(), "[3]"), Json(arrow::int64(), "[4]"), Json(arrow::int64(), "[5]"),
+           Json(arrow::int32(), "[6]"), Json(arrow::list(arrow::utf8()), R"([["x"]])"),
+           Json(arrow::timestamp(arrow::TimeUnit::NANO), "[-1]")},
+          file_type->fields())
+          .ValueOrDie();
+  const arrow::ArrayVector columns = {Json(arrow::int32(), "[2]"),  Json(arrow::int32(), "[1]"),
+                                      BytesColumn(row, 1),          Json(arrow::int32(), "[0]"),
                                       Json(arrow::int32(), "[-1]"), file};
   const char* names[] = {"_VERSION", "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE"};
   arrow::FieldVector fields;

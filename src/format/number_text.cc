@@ -102,7 +102,8 @@ Result<arrow::Decimal128> ParseDecimal(std::string_view text, int32_t precision,
   int64_t fraction = 0;
   bool after_point = false;
   bool any = false;
-  while (!rest.empty() && ((rest.front() >= '0' && rest.front() <= '9') || (rest.front() == '.' && !after_point))) {
+  while (!rest.empty() &&
+         ((rest.front() >= '0' && rest.front() <= '9') || (rest.front() == '.' && !after_point))) {
     if (rest.front() == '.') {
       after_point = true;
     } else {
@@ -117,7 +118,8 @@ Result<arrow::Decimal128> ParseDecimal(std::string_view text, int32_t precision,
     rest.remove_prefix(1);
     if (!rest.empty() && rest.front() == '+') rest.remove_prefix(1);
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), exponent);
-    if (error != std::errc() || exponent > 1000000 || exponent < -1000000) return NotADecimal(text, precision, scale, "bad exponent");
+    if (error != std::errc() || exponent > 1000000 || exponent < -1000000)
+      return NotADecimal(text, precision, scale, "bad exponent");
     rest.remove_prefix(static_cast<size_t>(end - rest.data()));
   }
   if (!any || !rest.empty()) return NotADecimal(text, precision, scale, "not a number");

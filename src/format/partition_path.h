@@ -21,8 +21,8 @@ Result<std::string> PartitionPath(const BinaryRow& partition, std::span<const Da
                                   const TableOptions& options);
 
 // "dt=2024-01-01/bucket-3", relative to the table's folder.
-Result<std::string> BucketPath(const BinaryRow& partition, std::span<const DataField> partition_fields, BucketId bucket,
-                               const TableOptions& options);
+Result<std::string> BucketPath(const BinaryRow& partition, std::span<const DataField> partition_fields,
+                               BucketId bucket, const TableOptions& options);
 
 // Escapes the fixed set of ASCII characters as %XX; everything else stays.
 std::string EscapePathName(std::string_view text);

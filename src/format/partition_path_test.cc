@@ -65,10 +65,13 @@ TEST(PartitionPath, LegacyAndNewNamesOfEveryType) {
       {"TIMESTAMP(3)", "2024-01-01T12:30:00", "2024-01-01T12%3A30", "2024-01-01 12%3A30%3A00.000"},
       {"TIMESTAMP(3)", "2024-01-01T00:00:00", "2024-01-01T00%3A00", "2024-01-01 00%3A00%3A00.000"},
       {"TIMESTAMP(3)", "2024-01-01T01:02:03", "2024-01-01T01%3A02%3A03", "2024-01-01 01%3A02%3A03.000"},
-      {"TIMESTAMP(3)", "2024-01-01T01:02:03.456", "2024-01-01T01%3A02%3A03.456", "2024-01-01 01%3A02%3A03.456"},
-      {"TIMESTAMP(6)", "0001-01-01T00:00:00.000010", "0001-01-01T00%3A00%3A00.000010", "0001-01-01 00%3A00%3A00.000010"},
+      {"TIMESTAMP(3)", "2024-01-01T01:02:03.456", "2024-01-01T01%3A02%3A03.456",
+       "2024-01-01 01%3A02%3A03.456"},
+      {"TIMESTAMP(6)", "0001-01-01T00:00:00.000010", "0001-01-01T00%3A00%3A00.000010",
+       "0001-01-01 00%3A00%3A00.000010"},
       {"TIMESTAMP(0)", "2024-01-01T01:02:03", "2024-01-01T01%3A02%3A03", "2024-01-01 01%3A02%3A03"},
-      {"TIMESTAMP(9)", "1969-12-31T23:59:59.999999999", "1969-12-31T23%3A59%3A59.999999999", "1969-12-31 23%3A59%3A59.999999999"},
+      {"TIMESTAMP(9)", "1969-12-31T23:59:59.999999999", "1969-12-31T23%3A59%3A59.999999999",
+       "1969-12-31 23%3A59%3A59.999999999"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(FolderOf(c.type, c.value, true), c.legacy) << c.type << " " << c.value;
@@ -84,14 +87,16 @@ TEST(PartitionPath, NullIsTheDefaultNameForEveryType) {  // B112, B114
 }
 
 TEST(PartitionPath, EscapesTheFixedSetAndNothingElse) {  // B116
-  EXPECT_EQ(EscapePathName("\x01\x1F \"#%'*/:=?\\\x7F{}[]^"), "%01%1F %22%23%25%27%2A%2F%3A%3D%3F%5C%7F%7B%7D%5B%5D%5E");
+  EXPECT_EQ(EscapePathName("\x01\x1F \"#%'*/:=?\\\x7F{}[]^"),
+            "%01%1F %22%23%25%27%2A%2F%3A%3D%3F%5C%7F%7B%7D%5B%5D%5E");
   EXPECT_EQ(EscapePathName("a-b_c.d~e+f&g,h;i@j!k$l(m)n|o<p>q`r"), "a-b_c.d~e+f&g,h;i@j!k$l(m)n|o<p>q`r");
 }
 
 TEST(PartitionPath, RefusesFoldersThatDependOnTheWriter) {
   EXPECT_TRUE(IsKind(Folder("BYTES", Value(std::string("x")), true).status(), ErrorKind::kUnsupported));
   EXPECT_EQ(*Folder("BYTES", Value(std::string("x")), false), "x");
-  EXPECT_TRUE(IsKind(Folder("TIMESTAMP_LTZ(3)", Value(Timestamp{0, 0}), false).status(), ErrorKind::kUnsupported));
+  EXPECT_TRUE(
+      IsKind(Folder("TIMESTAMP_LTZ(3)", Value(Timestamp{0, 0}), false).status(), ErrorKind::kUnsupported));
   EXPECT_EQ(*Folder("TIMESTAMP_LTZ(3)", Value(Timestamp{0, 0}), true), "1970-01-01T00%3A00");
 }
 
@@ -103,7 +108,8 @@ TEST(BucketPath, JoinsDirectoryPartitionAndBucket) {
   const std::vector<DataField> fields = {Field("a=b", "INT"), Field("c", "STRING")};
   const std::vector<DataType> types = {fields[0].type, fields[1].type};
   const BinaryRow row = EncodeBinaryRow(std::vector<Value>{Value(int32_t{1}), Value()}, types).ValueOrDie();
-  EXPECT_EQ(*BucketPath(row, fields, BucketId(0), options), "data/x/a%3Db=1/c=__DEFAULT_PARTITION__/bucket-0");
+  EXPECT_EQ(*BucketPath(row, fields, BucketId(0), options),
+            "data/x/a%3Db=1/c=__DEFAULT_PARTITION__/bucket-0");
   EXPECT_TRUE(IsKind(BucketPath(BinaryRow{}, fields, BucketId(0), options).status(), ErrorKind::kCorruption));
 }
 
@@ -111,14 +117,17 @@ TEST(BucketPath, JoinsDirectoryPartitionAndBucket) {
 int CheckFixture(const std::string& fixture) {
   namespace fs = std::filesystem;
   int checked = 0;
-  for (const auto& table : fs::directory_iterator(fs::path(HEADRACE_FIXTURES) / fixture / "warehouse" / "peer.db")) {
-    const auto schema = ParseTableSchema(ReadGolden(table.path() / "schema" / "schema-0"), "schema-0").ValueOrDie();
+  for (const auto& table :
+       fs::directory_iterator(fs::path(HEADRACE_FIXTURES) / fixture / "warehouse" / "peer.db")) {
+    const auto schema =
+        ParseTableSchema(ReadGolden(table.path() / "schema" / "schema-0"), "schema-0").ValueOrDie();
     const TableOptions options = ParseTableOptions(schema, Access::kRead).ValueOrDie();
     for (const auto& manifest : fs::directory_iterator(table.path() / "manifest")) {
       const std::string name = manifest.path().filename().string();
       if (!name.starts_with("manifest-") || name.starts_with("manifest-list-")) continue;
       for (const ManifestEntry& entry : DecodeManifest(ReadGolden(manifest.path()), name).ValueOrDie()) {
-        auto folder = BucketPath(entry.partition, schema.FieldsOf(schema.partition_keys), entry.bucket, options);
+        auto folder =
+            BucketPath(entry.partition, schema.FieldsOf(schema.partition_keys), entry.bucket, options);
         EXPECT_TRUE(folder.ok()) << folder.status().ToString();
         if (!folder.ok()) continue;
         EXPECT_TRUE(fs::exists(table.path() / *folder / entry.file.name)) << table.path() << " " << *folder;

@@ -25,16 +25,20 @@ Result<Snapshot> SnapshotFromJson(const nlohmann::json& json, std::string_view o
   HEADRACE_ASSIGN_OR_RETURN(std::optional<int32_t> version, FindInt32(json, "version", origin));
   snapshot.version = version.value_or(1);  // the first writers left it out
   if (snapshot.version > 3) {
-    return Unsupported(origin, ": snapshot version ", snapshot.version, ", this build reads versions up to 3");
+    return Unsupported(origin, ": snapshot version ", snapshot.version,
+                       ", this build reads versions up to 3");
   }
   HEADRACE_ASSIGN_OR_RETURN(snapshot.uuid, FindString(json, "uuid", origin));
   HEADRACE_ASSIGN_OR_RETURN(snapshot.id.value, GetInt64(json, "id", origin));
   HEADRACE_ASSIGN_OR_RETURN(snapshot.schema_id.value, GetInt64(json, "schemaId", origin));
   HEADRACE_ASSIGN_OR_RETURN(snapshot.base_manifest_list, GetString(json, "baseManifestList", origin));
-  HEADRACE_ASSIGN_OR_RETURN(snapshot.base_manifest_list_bytes, FindInt64(json, "baseManifestListSize", origin));
+  HEADRACE_ASSIGN_OR_RETURN(snapshot.base_manifest_list_bytes,
+                            FindInt64(json, "baseManifestListSize", origin));
   HEADRACE_ASSIGN_OR_RETURN(snapshot.delta_manifest_list, GetString(json, "deltaManifestList", origin));
-  HEADRACE_ASSIGN_OR_RETURN(snapshot.delta_manifest_list_bytes, FindInt64(json, "deltaManifestListSize", origin));
-  HEADRACE_ASSIGN_OR_RETURN(snapshot.changelog_manifest_list, FindString(json, "changelogManifestList", origin));
+  HEADRACE_ASSIGN_OR_RETURN(snapshot.delta_manifest_list_bytes,
+                            FindInt64(json, "deltaManifestListSize", origin));
+  HEADRACE_ASSIGN_OR_RETURN(snapshot.changelog_manifest_list,
+                            FindString(json, "changelogManifestList", origin));
   HEADRACE_ASSIGN_OR_RETURN(snapshot.changelog_manifest_list_bytes,
                             FindInt64(json, "changelogManifestListSize", origin));
   HEADRACE_ASSIGN_OR_RETURN(snapshot.index_manifest, FindString(json, "indexManifest", origin));
@@ -97,15 +101,18 @@ Result<std::optional<Timestamp>> ParseCreateTime(const nlohmann::json& json, std
   static constexpr std::array<int64_t, 7> kMost = {200000000, 12, 31, 23, 59, 59, 999999999};
   for (size_t i = 0; i < parts->size(); ++i) {
     const nlohmann::json& part = (*parts)[i];
-    if (!part.is_number_integer()) return Corruption(origin, ": part ", i, " of tagCreateTime is not an integer");
+    if (!part.is_number_integer())
+      return Corruption(origin, ": part ", i, " of tagCreateTime is not an integer");
     numbers[i] = part.get<int64_t>();
     if (numbers[i] < kLeast[i] || numbers[i] > kMost[i]) {
       return Corruption(origin, ": part ", i, " of tagCreateTime is ", numbers[i]);
     }
   }
-  const int64_t days = DaysFromCivil({numbers[0], static_cast<int32_t>(numbers[1]), static_cast<int32_t>(numbers[2])});
+  const int64_t days =
+      DaysFromCivil({numbers[0], static_cast<int32_t>(numbers[1]), static_cast<int32_t>(numbers[2])});
   Timestamp time;
-  time.millis = days * kMillisPerDay + ((numbers[3] * 60 + numbers[4]) * 60 + numbers[5]) * 1000 + numbers[6] / 1000000;
+  time.millis =
+      days * kMillisPerDay + ((numbers[3] * 60 + numbers[4]) * 60 + numbers[5]) * 1000 + numbers[6] / 1000000;
   time.nanos_of_milli = static_cast<int32_t>(numbers[6] % 1000000);
   return time;
 }
@@ -115,7 +122,12 @@ void WriteCreateTime(const Timestamp& time, JsonWriter* out) {
   const int64_t millis = FloorMod(time.millis, kMillisPerDay);
   const int64_t second = millis / 1000 % 60;
   const int64_t nanos = millis % 1000 * 1000000 + time.nanos_of_milli;
-  out->BeginArray().Int(date.year).Int(date.month).Int(date.day).Int(millis / 3600000).Int(millis / 60000 % 60);
+  out->BeginArray()
+      .Int(date.year)
+      .Int(date.month)
+      .Int(date.day)
+      .Int(millis / 3600000)
+      .Int(millis / 60000 % 60);
   if (second > 0 || nanos > 0) out->Int(second);
   if (nanos > 0) out->Int(nanos);
   out->EndArray();
@@ -125,7 +137,8 @@ Result<std::optional<TagRetention>> ParseRetention(const nlohmann::json& json, s
                                                    std::string_view origin) {
   const auto member = json.find("tagTimeRetained");
   if (member == json.end() || member->is_null()) return std::nullopt;
-  if (!member->is_number()) return Corruption(origin, ": tagTimeRetained is ", member->type_name(), ", not a number");
+  if (!member->is_number())
+    return Corruption(origin, ": tagTimeRetained is ", member->type_name(), ", not a number");
   // The parsed double has lost digits: read the number in the text again.
   constexpr std::string_view kKey = "\"tagTimeRetained\"";
   size_t at = text.rfind(kKey);
@@ -134,7 +147,8 @@ Result<std::optional<TagRetention>> ParseRetention(const nlohmann::json& json, s
   TagRetention retention;
   const char* end = text.data() + text.size();
   const auto [point, error] = std::from_chars(text.data() + at, end, retention.seconds);
-  if (error != std::errc() || retention.seconds < 0) return Corruption(origin, ": tagTimeRetained is out of range");
+  if (error != std::errc() || retention.seconds < 0)
+    return Corruption(origin, ": tagTimeRetained is out of range");
   if (point != end && *point == '.') {
     int32_t unit = 100000000;
     for (const char* digit = point + 1; digit != end && *digit >= '0' && *digit <= '9' && unit > 0; ++digit) {
@@ -185,7 +199,8 @@ std::string SerializeTag(const Tag& tag) {
   }
   if (tag.retained.has_value()) {
     char text[48];
-    std::snprintf(text, sizeof(text), "%lld.%09d", static_cast<long long>(tag.retained->seconds), tag.retained->nanos);
+    std::snprintf(text, sizeof(text), "%lld.%09d", static_cast<long long>(tag.retained->seconds),
+                  tag.retained->nanos);
     out.Key("tagTimeRetained").Number(text);
   }
   out.EndObject();

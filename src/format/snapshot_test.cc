@@ -8,12 +8,16 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kLeast = R"({"id": 1, "schemaId": 0, "baseManifestList": "b", "deltaManifestList": "d", "commitUser": "u",
+constexpr std::string_view kLeast =
+    R"({"id": 1, "schemaId": 0, "baseManifestList": "b", "deltaManifestList": "d", "commitUser": "u",
   "commitIdentifier": 9223372036854775807, "commitKind": "APPEND", "timeMillis": 5)";
 
 TEST(Snapshot, UnknownKeysAreIgnoredAndNullIsAbsent) {
-  auto snapshot = ParseSnapshot(std::string(kLeast) + R"(, "writerVersion": "python-2.1.0", "operation": "WRITE", "logOffsets": {"0": 5},
-    "changelogManifestList": null, "watermark": null, "properties": null, "uuid": "u-1"})", "snapshot-1");
+  auto snapshot =
+      ParseSnapshot(std::string(kLeast) +
+                        R"(, "writerVersion": "python-2.1.0", "operation": "WRITE", "logOffsets": {"0": 5},
+    "changelogManifestList": null, "watermark": null, "properties": null, "uuid": "u-1"})",
+                    "snapshot-1");
   ASSERT_TRUE(snapshot.ok()) << snapshot.status().ToString();
   EXPECT_EQ(snapshot->version, 1);
   EXPECT_EQ(snapshot->uuid, "u-1");
@@ -48,7 +52,8 @@ TEST(Snapshot, EveryFieldComesBack) {
   auto back = ParseSnapshot(SerializeSnapshot(snapshot), "s");
   ASSERT_TRUE(back.ok()) << back.status().ToString();
   EXPECT_EQ(*back, snapshot);
-  EXPECT_EQ(ParseTag(SerializeSnapshot(snapshot), "t").ValueOrDie(), (Tag{snapshot, std::nullopt, std::nullopt}));
+  EXPECT_EQ(ParseTag(SerializeSnapshot(snapshot), "t").ValueOrDie(),
+            (Tag{snapshot, std::nullopt, std::nullopt}));
 }
 
 TEST(Snapshot, DamageNamesTheFileAndTheKey) {
@@ -66,11 +71,14 @@ TEST(Snapshot, DamageNamesTheFileAndTheKey) {
     EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << json;
     EXPECT_THAT(status.message(), HasSubstr(wanted));
   }
-  EXPECT_TRUE(IsKind(ParseSnapshot(std::string(kLeast) + R"(, "version": 4})", "s").status(), ErrorKind::kUnsupported));
+  EXPECT_TRUE(IsKind(ParseSnapshot(std::string(kLeast) + R"(, "version": 4})", "s").status(),
+                     ErrorKind::kUnsupported));
 }
 
 TEST(Tag, TimesLeaveOutWhatJavaLeavesOut) {
-  const auto parse = [](const std::string& extra) { return ParseTag(std::string(kLeast) + "," + extra + "}", "tag-t"); };
+  const auto parse = [](const std::string& extra) {
+    return ParseTag(std::string(kLeast) + "," + extra + "}", "tag-t");
+  };
   auto tag = parse(R"("tagCreateTime": [2024, 2, 29, 0, 0], "tagTimeRetained": 0.5)");
   ASSERT_TRUE(tag.ok()) << tag.status().ToString();
   EXPECT_EQ(tag->create_local_time, (Timestamp{1709164800000, 0}));
@@ -80,8 +88,9 @@ TEST(Tag, TimesLeaveOutWhatJavaLeavesOut) {
   tag = parse(R"("tagCreateTime": [2024, 2, 29, 23, 59, 0, 1], "tagTimeRetained": 9223372036854775807)");
   EXPECT_THAT(SerializeTag(*tag), HasSubstr("[ 2024, 2, 29, 23, 59, 0, 1 ]"));
   EXPECT_EQ(tag->retained->seconds, INT64_MAX);
-  for (const char* bad : {R"("tagCreateTime": [2024])", R"("tagCreateTime": [2024, 13, 1, 0, 0])", R"("tagCreateTime": "now")",
-                          R"("tagTimeRetained": "1")", R"("tagTimeRetained": -1)", R"("tagTimeRetained": 1e300)"}) {
+  for (const char* bad :
+       {R"("tagCreateTime": [2024])", R"("tagCreateTime": [2024, 13, 1, 0, 0])", R"("tagCreateTime": "now")",
+        R"("tagTimeRetained": "1")", R"("tagTimeRetained": -1)", R"("tagTimeRetained": 1e300)"}) {
     EXPECT_TRUE(IsKind(parse(bad).status(), ErrorKind::kCorruption)) << bad;
   }
 }

@@ -52,13 +52,16 @@ bool IsBuiltValue(const OptionRow& row, std::string_view value) {
   return false;
 }
 
-Status CheckAgainstRow(const OptionRow& row, const std::string& key, const std::string& value, Access access) {
+Status CheckAgainstRow(const OptionRow& row, const std::string& key, const std::string& value,
+                       Access access) {
   const bool refused = row.support == OptionSupport::kRefusedForReading ||
                        (row.support == OptionSupport::kRefusedForWriting && access == Access::kWrite);
   if (!refused || IsBuiltValue(row, value)) return Status::OK();
   const std::string_view where = row.support == OptionSupport::kRefusedForReading ? "" : " for writing";
-  const std::string built = row.built_values.empty() ? "leave it out" : "supported: " + std::string(row.built_values);
-  return Unsupported("table option '", key, "' = '", value, "' is not supported", where, " (", row.meaning, "); ", built);
+  const std::string built =
+      row.built_values.empty() ? "leave it out" : "supported: " + std::string(row.built_values);
+  return Unsupported("table option '", key, "' = '", value, "' is not supported", where, " (", row.meaning,
+                     "); ", built);
 }
 
 class OptionReader {
@@ -90,7 +93,8 @@ class OptionReader {
   }
   Status Size(const std::string& key, int64_t* out) const {
     HEADRACE_RETURN_NOT_OK(Read(key, out, ParseMemorySize));
-    if (Find(key) != nullptr && *out < 1) return Invalid("table option '", key, "' = '", *Find(key), "': at least 1 byte");
+    if (Find(key) != nullptr && *out < 1)
+      return Invalid("table option '", key, "' = '", *Find(key), "': at least 1 byte");
     return Status::OK();
   }
   Status Duration(const std::string& key, int64_t* out) const { return Read(key, out, ParseDurationMs); }
@@ -98,7 +102,8 @@ class OptionReader {
     return Read(key, out, [](std::string_view text) { return Result<std::string>(std::string(text)); });
   }
   Status Lower(const std::string& key, std::string* out) const {
-    return Read(key, out, [](std::string_view text) { return Result<std::string>(LowerAscii(TrimAscii(text))); });
+    return Read(key, out,
+                [](std::string_view text) { return Result<std::string>(LowerAscii(TrimAscii(text))); });
   }
 
  private:
@@ -121,7 +126,8 @@ Status CheckPathPart(const OptionReader& options, const std::string& key, bool f
 Status ReadLayout(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Int("bucket", &out->bucket, std::numeric_limits<int32_t>::min()));
   const std::string* function = options.Find("bucket-function.type");
-  if (function != nullptr && LowerAscii(TrimAscii(*function)) == "mod") out->bucket_function = BucketFunction::kMod;
+  if (function != nullptr && LowerAscii(TrimAscii(*function)) == "mod")
+    out->bucket_function = BucketFunction::kMod;
   HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "data-file.prefix", false));
   HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "changelog-file.prefix", false));
   HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "data-file.path-directory", true));
@@ -131,7 +137,8 @@ Status ReadLayout(const OptionReader& options, TableOptions* out) {
   while (out->data_file_path_directory.ends_with('/')) out->data_file_path_directory.pop_back();
   HEADRACE_RETURN_NOT_OK(options.Text("partition.default-name", &out->partition_default_name));
   if (TrimAscii(out->partition_default_name).empty()) {
-    return Invalid("table option 'partition.default-name' = '", out->partition_default_name, "': must not be blank");
+    return Invalid("table option 'partition.default-name' = '", out->partition_default_name,
+                   "': must not be blank");
   }
   return options.Bool("partition.legacy-name", &out->partition_legacy_name);
 }
@@ -144,14 +151,15 @@ Status ReadMerging(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Bool("ignore-delete", &out->ignore_delete));
   HEADRACE_RETURN_NOT_OK(options.Bool("write-only", &out->write_only));
   HEADRACE_RETURN_NOT_OK(options.Bool("data-file.thin-mode", &out->thin_mode));
-  return options.Read("changelog-producer", &out->changelog_producer, [](std::string_view text) -> Result<ChangelogProducer> {
-    const std::string name = LowerAscii(TrimAscii(text));
-    if (name == "none") return ChangelogProducer::kNone;
-    if (name == "input") return ChangelogProducer::kInput;
-    if (name == "lookup") return ChangelogProducer::kLookup;
-    if (name == "full-compaction") return ChangelogProducer::kFullCompaction;
-    return Invalid("'", text, "'; allowed are none, input, lookup, full-compaction");
-  });
+  return options.Read("changelog-producer", &out->changelog_producer,
+                      [](std::string_view text) -> Result<ChangelogProducer> {
+                        const std::string name = LowerAscii(TrimAscii(text));
+                        if (name == "none") return ChangelogProducer::kNone;
+                        if (name == "input") return ChangelogProducer::kInput;
+                        if (name == "lookup") return ChangelogProducer::kLookup;
+                        if (name == "full-compaction") return ChangelogProducer::kFullCompaction;
+                        return Invalid("'", text, "'; allowed are none, input, lookup, full-compaction");
+                      });
 }
 
 Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions* out) {
@@ -161,13 +169,14 @@ Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions
   out->target_file_bytes = (has_primary_key ? 128LL : 256LL) << 20;
   HEADRACE_RETURN_NOT_OK(options.Size("target-file-size", &out->target_file_bytes));
   HEADRACE_RETURN_NOT_OK(options.Size("write-buffer-size", &out->write_buffer_bytes));
-  return options.Read("parquet.enable.dictionary", &out->parquet_dictionary, [](std::string_view text) -> Result<bool> {
-    // Java declares the option as a number and uses it as a flag; both spellings are around.
-    const std::string_view flag = TrimAscii(text);
-    if (flag == "0") return false;
-    if (flag == "1") return true;
-    return ParseBool(text);
-  });
+  return options.Read("parquet.enable.dictionary", &out->parquet_dictionary,
+                      [](std::string_view text) -> Result<bool> {
+                        // Java declares the option as a number and uses it as a flag; both spellings are around.
+                        const std::string_view flag = TrimAscii(text);
+                        if (flag == "0") return false;
+                        if (flag == "1") return true;
+                        return ParseBool(text);
+                      });
 }
 
 Status ReadCompaction(const OptionReader& options, TableOptions* out) {
@@ -186,7 +195,8 @@ Status ReadCompaction(const OptionReader& options, TableOptions* out) {
 }
 
 Status ReadMetadata(const OptionReader& options, TableOptions* out) {
-  HEADRACE_RETURN_NOT_OK(options.Read("manifest.compression", &out->manifest_encoding.codec, AvroCodecFromOption));
+  HEADRACE_RETURN_NOT_OK(
+      options.Read("manifest.compression", &out->manifest_encoding.codec, AvroCodecFromOption));
   out->manifest_encoding.zstd_level = out->zstd_level;
   HEADRACE_RETURN_NOT_OK(options.Size("manifest.target-file-size", &out->manifest_target_bytes));
   HEADRACE_RETURN_NOT_OK(
@@ -194,7 +204,8 @@ Status ReadMetadata(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Int("manifest.merge-min-count", &out->manifest_merge_min_count, 1));
   HEADRACE_RETURN_NOT_OK(options.Bool("manifest.delete-file-drop-stats", &out->manifest_drop_delete_stats));
   HEADRACE_RETURN_NOT_OK(options.Read("metadata.stats-mode", &out->stats_mode, ParseStatsMode));
-  HEADRACE_RETURN_NOT_OK(options.Read("metadata.stats-mode.per.level", &out->level_stats_mode, ParseStatsModeByLevel));
+  HEADRACE_RETURN_NOT_OK(
+      options.Read("metadata.stats-mode.per.level", &out->level_stats_mode, ParseStatsModeByLevel));
   HEADRACE_RETURN_NOT_OK(options.Bool("metadata.stats-dense-store", &out->stats_dense_store));
   HEADRACE_RETURN_NOT_OK(options.Int("metadata.stats-keep-first-n-columns", &out->stats_first_columns, -1));
   HEADRACE_RETURN_NOT_OK(options.Int("commit.max-retries", &out->commit_max_retries, 0));
@@ -207,7 +218,8 @@ Status ReadFieldModes(const std::map<std::string, std::string>& options, TableOp
   constexpr std::string_view kPrefix = "fields.";
   constexpr std::string_view kSuffix = ".stats-mode";
   for (const auto& [key, value] : options) {
-    if (!key.starts_with(kPrefix) || !key.ends_with(kSuffix) || key.size() <= kPrefix.size() + kSuffix.size()) continue;
+    if (!key.starts_with(kPrefix) || !key.ends_with(kSuffix) || key.size() <= kPrefix.size() + kSuffix.size())
+      continue;
     auto mode = ParseStatsMode(value);
     if (!mode.ok()) return WithContext("table option '" + key + "'", mode.status());
     out->field_stats_mode[key.substr(kPrefix.size(), key.size() - kPrefix.size() - kSuffix.size())] = *mode;
@@ -218,21 +230,28 @@ Status ReadFieldModes(const std::map<std::string, std::string>& options, TableOp
 Status CheckBuckets(const TableSchema& schema, const TableOptions& options, Access access) {
   const bool keyed = schema.has_primary_key();
   if (options.bucket == 0 || options.bucket < -2 || (options.bucket == -2 && !keyed)) {
-    return Invalid("table option 'bucket' = ", options.bucket, "; allowed are -1, numbers above 0, and with a primary key -2");
+    return Invalid("table option 'bucket' = ", options.bucket,
+                   "; allowed are -1, numbers above 0, and with a primary key -2");
   }
   if (options.bucket == -2) {
-    return Unsupported("table option 'bucket' = -2 (rows wait in a postponed bucket until a job moves them) is not supported");
+    return Unsupported(
+        "table option 'bucket' = -2 (rows wait in a postponed bucket until a job moves them) is not "
+        "supported");
   }
   if (options.bucket == -1 && keyed && access == Access::kWrite) {
-    return Unsupported("table option 'bucket' = -1 of a table with a primary key (dynamic buckets) is not supported for writing; "
-                       "set a number of buckets");
+    return Unsupported(
+        "table option 'bucket' = -1 of a table with a primary key (dynamic buckets) is not supported for "
+        "writing; "
+        "set a number of buckets");
   }
   const std::vector<std::string> bucket_keys = schema.BucketKeys();
   if (options.bucket > 0 && bucket_keys.empty() && !(schema.version == 1 && options.bucket == 1)) {
-    return Invalid("table option 'bucket' = ", options.bucket, " of a table without primary key needs 'bucket-key'");
+    return Invalid("table option 'bucket' = ", options.bucket,
+                   " of a table without primary key needs 'bucket-key'");
   }
   for (const std::string& name : bucket_keys) {
-    if (schema.FieldIndex(name) < 0) return Invalid("table option 'bucket-key': column '", name, "' does not exist");
+    if (schema.FieldIndex(name) < 0)
+      return Invalid("table option 'bucket-key': column '", name, "' does not exist");
     if (schema.fields[static_cast<size_t>(schema.FieldIndex(name))].type.is_nested()) {
       return Invalid("table option 'bucket-key': column '", name, "' has a nested type");
     }
@@ -241,7 +260,8 @@ Status CheckBuckets(const TableSchema& schema, const TableOptions& options, Acce
   const bool one = bucket_keys.size() == 1;
   const TypeRoot root = one ? schema.TypesOf(bucket_keys)[0].root : TypeRoot::kRow;
   if (root == TypeRoot::kInt || root == TypeRoot::kBigInt) return Status::OK();
-  return Invalid("table option 'bucket-function.type' = 'mod' needs exactly one bucket key, of type INT or BIGINT");
+  return Invalid(
+      "table option 'bucket-function.type' = 'mod' needs exactly one bucket key, of type INT or BIGINT");
 }
 
 Status CheckSequence(const TableSchema& schema, const TableOptions& options) {
@@ -271,7 +291,8 @@ Status CheckTogether(const TableSchema& schema, const TableOptions& options, Acc
     return Invalid("table option 'changelog-producer' needs a primary key");
   }
   if (access == Access::kRead) return Status::OK();
-  if (!schema.has_primary_key() && options.bucket == -1 && options.full_compaction_delta_commits.has_value()) {
+  if (!schema.has_primary_key() && options.bucket == -1 &&
+      options.full_compaction_delta_commits.has_value()) {
     return Invalid("table option 'full-compaction.delta-commits' needs buckets");
   }
   for (const DataField& field : schema.fields) {
@@ -296,7 +317,8 @@ const OptionRow* FindOption(std::string_view key) {
   return best;
 }
 
-Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access, std::vector<std::string>* unknown) {
+Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
+                                       std::vector<std::string>* unknown) {
   std::map<std::string, std::string> options;  // under today's names; one of today wins over an old one
   for (const auto& [key, value] : schema.options) {
     const OptionRow* row = FindOption(key);

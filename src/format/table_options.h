@@ -48,52 +48,52 @@ struct ColumnStatsMode {
 };
 
 struct TableOptions {
-  int32_t bucket = -1;                                          // bucket
-  BucketFunction bucket_function = BucketFunction::kDefault;    // bucket-function.type
-  MergeEngine merge_engine = MergeEngine::kDeduplicate;         // merge-engine
-  std::vector<std::string> sequence_fields;                     // sequence.field
-  bool sequence_descending = false;                             // sequence.field.sort-order
-  bool ignore_delete = false;                                   // ignore-delete
+  int32_t bucket = -1;                                              // bucket
+  BucketFunction bucket_function = BucketFunction::kDefault;        // bucket-function.type
+  MergeEngine merge_engine = MergeEngine::kDeduplicate;             // merge-engine
+  std::vector<std::string> sequence_fields;                         // sequence.field
+  bool sequence_descending = false;                                 // sequence.field.sort-order
+  bool ignore_delete = false;                                       // ignore-delete
   ChangelogProducer changelog_producer = ChangelogProducer::kNone;  // changelog-producer
-  bool write_only = false;                                      // write-only
-  bool thin_mode = false;                                       // data-file.thin-mode
+  bool write_only = false;                                          // write-only
+  bool thin_mode = false;                                           // data-file.thin-mode
 
-  std::string data_file_prefix = "data-";                       // data-file.prefix
-  std::string changelog_file_prefix = "changelog-";             // changelog-file.prefix
-  std::string data_file_path_directory;                         // data-file.path-directory; below the table's folder, or empty
+  std::string data_file_prefix = "data-";            // data-file.prefix
+  std::string changelog_file_prefix = "changelog-";  // changelog-file.prefix
+  std::string data_file_path_directory;  // data-file.path-directory; below the table's folder, or empty
   std::string partition_default_name = "__DEFAULT_PARTITION__";  // partition.default-name
-  bool partition_legacy_name = true;                            // partition.legacy-name
+  bool partition_legacy_name = true;                             // partition.legacy-name
 
-  std::string file_compression = "zstd";                        // file.compression
-  int32_t zstd_level = 1;                                       // file.compression.zstd-level
-  std::string changelog_compression;                            // changelog-file.compression; empty: as file_compression
-  int64_t target_file_bytes = 0;                                // target-file-size; default 128 MB with a key, 256 MB without
-  int64_t write_buffer_bytes = 256LL << 20;                     // write-buffer-size
-  std::optional<bool> parquet_dictionary;                       // parquet.enable.dictionary
+  std::string file_compression = "zstd";     // file.compression
+  int32_t zstd_level = 1;                    // file.compression.zstd-level
+  std::string changelog_compression;         // changelog-file.compression; empty: as file_compression
+  int64_t target_file_bytes = 0;             // target-file-size; default 128 MB with a key, 256 MB without
+  int64_t write_buffer_bytes = 256LL << 20;  // write-buffer-size
+  std::optional<bool> parquet_dictionary;    // parquet.enable.dictionary
 
-  int32_t compaction_trigger = 5;                               // num-sorted-run.compaction-trigger
-  int32_t stop_trigger = 8;                                     // num-sorted-run.stop-trigger; default trigger + 3
-  int32_t num_levels = 6;                                       // num-levels; default trigger + 1
-  int32_t size_ratio_percent = 1;                               // compaction.size-ratio
-  int32_t max_size_amplification_percent = 200;                 // compaction.max-size-amplification-percent
-  int32_t append_compaction_min_files = 5;                      // compaction.min.file-num
-  std::optional<int32_t> full_compaction_delta_commits;         // full-compaction.delta-commits
+  int32_t compaction_trigger = 5;                        // num-sorted-run.compaction-trigger
+  int32_t stop_trigger = 8;                              // num-sorted-run.stop-trigger; default trigger + 3
+  int32_t num_levels = 6;                                // num-levels; default trigger + 1
+  int32_t size_ratio_percent = 1;                        // compaction.size-ratio
+  int32_t max_size_amplification_percent = 200;          // compaction.max-size-amplification-percent
+  int32_t append_compaction_min_files = 5;               // compaction.min.file-num
+  std::optional<int32_t> full_compaction_delta_commits;  // full-compaction.delta-commits
 
-  ManifestEncoding manifest_encoding;                           // manifest.compression
-  int64_t manifest_target_bytes = 8LL << 20;                    // manifest.target-file-size
-  int64_t manifest_full_compaction_bytes = 16LL << 20;          // manifest.full-compaction-threshold-size
-  int32_t manifest_merge_min_count = 30;                        // manifest.merge-min-count
-  bool manifest_drop_delete_stats = false;                      // manifest.delete-file-drop-stats
-  ColumnStatsMode stats_mode;                                   // metadata.stats-mode
-  std::map<std::string, ColumnStatsMode> field_stats_mode;      // fields.<f>.stats-mode
-  std::map<int32_t, ColumnStatsMode> level_stats_mode;          // metadata.stats-mode.per.level
-  bool stats_dense_store = true;                                // metadata.stats-dense-store
-  int32_t stats_first_columns = -1;                             // metadata.stats-keep-first-n-columns
+  ManifestEncoding manifest_encoding;                       // manifest.compression
+  int64_t manifest_target_bytes = 8LL << 20;                // manifest.target-file-size
+  int64_t manifest_full_compaction_bytes = 16LL << 20;      // manifest.full-compaction-threshold-size
+  int32_t manifest_merge_min_count = 30;                    // manifest.merge-min-count
+  bool manifest_drop_delete_stats = false;                  // manifest.delete-file-drop-stats
+  ColumnStatsMode stats_mode;                               // metadata.stats-mode
+  std::map<std::string, ColumnStatsMode> field_stats_mode;  // fields.<f>.stats-mode
+  std::map<int32_t, ColumnStatsMode> level_stats_mode;      // metadata.stats-mode.per.level
+  bool stats_dense_store = true;                            // metadata.stats-dense-store
+  int32_t stats_first_columns = -1;                         // metadata.stats-keep-first-n-columns
 
-  int32_t commit_max_retries = 10;                              // commit.max-retries
-  int64_t commit_timeout_ms = -1;                               // commit.timeout; -1: none
-  int64_t commit_min_retry_wait_ms = 10;                        // commit.min-retry-wait
-  int64_t commit_max_retry_wait_ms = 10000;                     // commit.max-retry-wait
+  int32_t commit_max_retries = 10;           // commit.max-retries
+  int64_t commit_timeout_ms = -1;            // commit.timeout; -1: none
+  int64_t commit_min_retry_wait_ms = 10;     // commit.min-retry-wait
+  int64_t commit_max_retry_wait_ms = 10000;  // commit.max-retry-wait
 
   Level max_level() const { return Level(num_levels - 1); }
 };

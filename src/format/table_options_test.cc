@@ -41,29 +41,58 @@ TEST(ParseTableOptions, DefaultsAreThoseOfPaimon) {
 }
 
 TEST(ParseTableOptions, ReadsEveryOptionOfTheStruct) {
-  const auto parsed = ParseTableOptions(
-      Keyed({{"bucket", "7"}, {"bucket-function.type", "MOD"}, {"sequence.field", "t, v"}, {"sequence.field.sort-order", "Descending"},
-             {"ignore-delete", "TRUE"}, {"changelog-producer", "input"}, {"write-only", "true"}, {"data-file.thin-mode", "true"},
-             {"data-file.prefix", "d-"}, {"changelog-file.prefix", "c-"}, {"data-file.path-directory", "data/"},
-             {"partition.default-name", "none"}, {"partition.legacy-name", "false"}, {"file.compression", "LZ4"},
-             {"file.compression.zstd-level", "3"}, {"changelog-file.compression", "none"}, {"target-file-size", "1 mb"},
-             {"write-buffer-size", "4 kb"}, {"parquet.enable.dictionary", "false"}, {"num-sorted-run.compaction-trigger", "3"},
-             {"num-sorted-run.stop-trigger", "2"}, {"num-levels", "4"}, {"compaction.size-ratio", "5"},
-             {"compaction.max-size-amplification-percent", "150"}, {"compaction.min.file-num", "9"}, {"full-compaction.delta-commits", "6"},
-             {"manifest.compression", "snappy"}, {"manifest.target-file-size", "1 mb"}, {"manifest.full-compaction-threshold-size", "2 mb"},
-             {"manifest.merge-min-count", "4"}, {"manifest.delete-file-drop-stats", "true"}, {"metadata.stats-mode", "counts"},
-             {"fields.v.stats-mode", "truncate(4)"}, {"metadata.stats-mode.per.level", "0:none,5:full"},
-             {"metadata.stats-dense-store", "false"}, {"metadata.stats-keep-first-n-columns", "2"}, {"commit.max-retries", "3"},
-             {"commit.timeout", "1 min"}, {"commit.min-retry-wait", "5"}, {"commit.max-retry-wait", "PT1.5S"}}),
-      Access::kWrite);
+  const auto parsed = ParseTableOptions(Keyed({{"bucket", "7"},
+                                               {"bucket-function.type", "MOD"},
+                                               {"sequence.field", "t, v"},
+                                               {"sequence.field.sort-order", "Descending"},
+                                               {"ignore-delete", "TRUE"},
+                                               {"changelog-producer", "input"},
+                                               {"write-only", "true"},
+                                               {"data-file.thin-mode", "true"},
+                                               {"data-file.prefix", "d-"},
+                                               {"changelog-file.prefix", "c-"},
+                                               {"data-file.path-directory", "data/"},
+                                               {"partition.default-name", "none"},
+                                               {"partition.legacy-name", "false"},
+                                               {"file.compression", "LZ4"},
+                                               {"file.compression.zstd-level", "3"},
+                                               {"changelog-file.compression", "none"},
+                                               {"target-file-size", "1 mb"},
+                                               {"write-buffer-size", "4 kb"},
+                                               {"parquet.enable.dictionary", "false"},
+                                               {"num-sorted-run.compaction-trigger", "3"},
+                                               {"num-sorted-run.stop-trigger", "2"},
+                                               {"num-levels", "4"},
+                                               {"compaction.size-ratio", "5"},
+                                               {"compaction.max-size-amplification-percent", "150"},
+                                               {"compaction.min.file-num", "9"},
+                                               {"full-compaction.delta-commits", "6"},
+                                               {"manifest.compression", "snappy"},
+                                               {"manifest.target-file-size", "1 mb"},
+                                               {"manifest.full-compaction-threshold-size", "2 mb"},
+                                               {"manifest.merge-min-count", "4"},
+                                               {"manifest.delete-file-drop-stats", "true"},
+                                               {"metadata.stats-mode", "counts"},
+                                               {"fields.v.stats-mode", "truncate(4)"},
+                                               {"metadata.stats-mode.per.level", "0:none,5:full"},
+                                               {"metadata.stats-dense-store", "false"},
+                                               {"metadata.stats-keep-first-n-columns", "2"},
+                                               {"commit.max-retries", "3"},
+                                               {"commit.timeout", "1 min"},
+                                               {"commit.min-retry-wait", "5"},
+                                               {"commit.max-retry-wait", "PT1.5S"}}),
+                                        Access::kWrite);
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   const TableOptions& o = *parsed;
   EXPECT_EQ(o.bucket, 7);
   EXPECT_EQ(o.bucket_function, BucketFunction::kMod);
   EXPECT_THAT(o.sequence_fields, ElementsAre("t", "v"));
-  EXPECT_TRUE(o.sequence_descending && o.ignore_delete && o.write_only && o.thin_mode && o.manifest_drop_delete_stats);
+  EXPECT_TRUE(o.sequence_descending && o.ignore_delete && o.write_only && o.thin_mode &&
+              o.manifest_drop_delete_stats);
   EXPECT_EQ(o.changelog_producer, ChangelogProducer::kInput);
-  EXPECT_EQ(o.data_file_prefix + o.changelog_file_prefix + o.data_file_path_directory + o.partition_default_name, "d-c-datanone");
+  EXPECT_EQ(
+      o.data_file_prefix + o.changelog_file_prefix + o.data_file_path_directory + o.partition_default_name,
+      "d-c-datanone");
   EXPECT_FALSE(o.partition_legacy_name || o.stats_dense_store || *o.parquet_dictionary);
   EXPECT_EQ(o.file_compression + o.changelog_compression, "lz4none");
   EXPECT_EQ(o.zstd_level, 3);
@@ -120,18 +149,29 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
 }
 
 TEST(ParseTableOptions, TakesTheHarmlessValueOfARefusedOption) {
-  for (const auto& [key, value] : Options{{"deletion-vectors.enabled", "false"}, {"merge-engine", "DEDUPLICATE"}, {"branch", "main"},
-                                          {"row-tracking.enabled", "False"}, {"changelog-file.format", "parquet"}, {"type", "TABLE"}}) {
+  for (const auto& [key, value] : Options{{"deletion-vectors.enabled", "false"},
+                                          {"merge-engine", "DEDUPLICATE"},
+                                          {"branch", "main"},
+                                          {"row-tracking.enabled", "False"},
+                                          {"changelog-file.format", "parquet"},
+                                          {"type", "TABLE"}}) {
     EXPECT_TRUE(ParseTableOptions(Keyed({{key, value}}), Access::kWrite).ok()) << key;
   }
 }
 
 TEST(ParseTableOptions, MalformedValuesAreInvalidAndNamed) {
-  for (const auto& [key, value] : Options{{"bucket", "x"}, {"ignore-delete", "yes"}, {"target-file-size", "1 parsec"},
-                                          {"commit.timeout", "later"}, {"metadata.stats-mode", "truncate(0)"}, {"num-levels", "1"},
-                                          {"metadata.stats-mode.per.level", "none"}, {"target-file-size", "0"},
-                                          {"data-file.path-directory", "../elsewhere"}, {"data-file.prefix", "a/b"},
-                                          {"partition.default-name", " "}, {"fields.v.stats-mode", "some"}}) {
+  for (const auto& [key, value] : Options{{"bucket", "x"},
+                                          {"ignore-delete", "yes"},
+                                          {"target-file-size", "1 parsec"},
+                                          {"commit.timeout", "later"},
+                                          {"metadata.stats-mode", "truncate(0)"},
+                                          {"num-levels", "1"},
+                                          {"metadata.stats-mode.per.level", "none"},
+                                          {"target-file-size", "0"},
+                                          {"data-file.path-directory", "../elsewhere"},
+                                          {"data-file.prefix", "a/b"},
+                                          {"partition.default-name", " "},
+                                          {"fields.v.stats-mode", "some"}}) {
     const Status status = ParseTableOptions(Keyed({{key, value}}), Access::kRead).status();
     EXPECT_TRUE(IsKind(status, ErrorKind::kInvalid)) << key;
     EXPECT_THAT(status.message(), HasSubstr("'" + key + "'"));
@@ -140,13 +180,18 @@ TEST(ParseTableOptions, MalformedValuesAreInvalidAndNamed) {
 
 TEST(ParseTableOptions, CollectsKeysThatPaimonDoesNotKnow) {
   std::vector<std::string> unknown;
-  ASSERT_TRUE(ParseTableOptions(Keyed({{"my.own", "1"}, {"bucketz", "2"}, {"lookup.cache-rows", "5"}}), Access::kWrite, &unknown).ok());
+  ASSERT_TRUE(ParseTableOptions(Keyed({{"my.own", "1"}, {"bucketz", "2"}, {"lookup.cache-rows", "5"}}),
+                                Access::kWrite, &unknown)
+                  .ok());
   EXPECT_THAT(unknown, ElementsAre("bucketz", "my.own"));
 }
 
 TEST(ParseTableOptions, OldNamesCountUnlessTodaysNameIsThere) {
-  EXPECT_TRUE(ParseTableOptions(Keyed({{"deduplicate.ignore-delete", "true"}}), Access::kRead)->ignore_delete);
-  EXPECT_FALSE(ParseTableOptions(Keyed({{"deduplicate.ignore-delete", "true"}, {"ignore-delete", "false"}}), Access::kRead)->ignore_delete);
+  EXPECT_TRUE(
+      ParseTableOptions(Keyed({{"deduplicate.ignore-delete", "true"}}), Access::kRead)->ignore_delete);
+  EXPECT_FALSE(ParseTableOptions(Keyed({{"deduplicate.ignore-delete", "true"}, {"ignore-delete", "false"}}),
+                                 Access::kRead)
+                   ->ignore_delete);
   EXPECT_FALSE(ParseTableOptions(Keyed({{"log.scan", "from-timestamp"}}), Access::kRead).ok());
 }
 
@@ -174,7 +219,8 @@ TEST(OptionTable, OptionsOfEveryFixtureAreKnown) {
   for (const auto& path : GoldenFiles("schema", "schema-")) {
     auto schema = ParseTableSchema(ReadGolden(path), path.string());
     if (!schema.ok()) continue;
-    for (const auto& [key, value] : schema->options) EXPECT_NE(FindOption(key), nullptr) << path << " " << key;
+    for (const auto& [key, value] : schema->options)
+      EXPECT_NE(FindOption(key), nullptr) << path << " " << key;
     for (const Access access : {Access::kRead, Access::kWrite}) {
       const Status status = ParseTableOptions(*schema, access).status();
       EXPECT_TRUE(status.ok() || IsKind(status, ErrorKind::kUnsupported)) << path << status.ToString();
@@ -185,20 +231,35 @@ TEST(OptionTable, OptionsOfEveryFixtureAreKnown) {
 }
 
 TEST(ParseMemorySize, TakesTheUnitsOfPaimon) {
-  for (const auto& [text, bytes] : std::map<std::string, int64_t>{{"128 mb", 128LL << 20}, {"500 bytes", 500}, {"1024", 1024}, {"2K", 2048},
-                                                                  {" 1 gibibytes ", 1LL << 30}, {"3t", 3LL << 40}, {"7b", 7}}) {
+  for (const auto& [text, bytes] : std::map<std::string, int64_t>{{"128 mb", 128LL << 20},
+                                                                  {"500 bytes", 500},
+                                                                  {"1024", 1024},
+                                                                  {"2K", 2048},
+                                                                  {" 1 gibibytes ", 1LL << 30},
+                                                                  {"3t", 3LL << 40},
+                                                                  {"7b", 7}}) {
     EXPECT_EQ(*ParseMemorySize(text), bytes) << text;
   }
-  for (const char* text : {"", "mb", "-1 mb", "1 pb", "99999999999 tb", "1.5 gb"}) EXPECT_FALSE(ParseMemorySize(text).ok()) << text;
+  for (const char* text : {"", "mb", "-1 mb", "1 pb", "99999999999 tb", "1.5 gb"})
+    EXPECT_FALSE(ParseMemorySize(text).ok()) << text;
 }
 
 TEST(ParseDurationMs, TakesTheUnitsOfPaimonAndIso8601) {
-  for (const auto& [text, ms] : std::map<std::string, int64_t>{{"1 h", 3600000}, {"10 s", 10000}, {"500 ms", 500}, {"7", 7}, {"2 days", 172800000},
-                                                               {"3min", 180000}, {"1500 micros", 1}, {"PT10S", 10000}, {"P1DT2H3M4.5S", 93784500},
-                                                               {"pt0.25s", 250}, {"5 seconds", 5000}}) {
+  for (const auto& [text, ms] : std::map<std::string, int64_t>{{"1 h", 3600000},
+                                                               {"10 s", 10000},
+                                                               {"500 ms", 500},
+                                                               {"7", 7},
+                                                               {"2 days", 172800000},
+                                                               {"3min", 180000},
+                                                               {"1500 micros", 1},
+                                                               {"PT10S", 10000},
+                                                               {"P1DT2H3M4.5S", 93784500},
+                                                               {"pt0.25s", 250},
+                                                               {"5 seconds", 5000}}) {
     EXPECT_EQ(*ParseDurationMs(text), ms) << text;
   }
-  for (const char* text : {"", "h", "-1 s", "1 fortnight", "P", "PT", "PT5X", "P1H", "PT1.5M", "PT-5S", "999999999999999 d"}) {
+  for (const char* text :
+       {"", "h", "-1 s", "1 fortnight", "P", "PT", "PT5X", "P1H", "PT1.5M", "PT-5S", "999999999999999 d"}) {
     EXPECT_FALSE(ParseDurationMs(text).ok()) << text;
   }
 }

@@ -54,7 +54,9 @@ TEST(ParseTableSchema, ContradictionsAreCorruption) {
       R"({"id": 0, "fields": [{"id": 0, "name": "a", "type": "IMT"}], "highestFieldId": 1, "partitionKeys": [], "primaryKeys": [], "options": {}})",
       R"({"id": 0, "fields": {}, "highestFieldId": 1, "partitionKeys": [], "primaryKeys": [], "options": {}})",
       R"({"id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 1, "partitionKeys": [], "primaryKeys": [], "options": {"a": {}}})",
-      "[]", "{", ""};
+      "[]",
+      "{",
+      ""};
   for (const char* json : cases) {
     const Status status = ParseTableSchema(json, "schema-9").status();
     EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << json << status.ToString();
@@ -105,17 +107,21 @@ TEST(MakeTableSchema, GivesIdsAndMakesKeysNotNull) {
 }
 
 TEST(MakeTableSchema, TakesKeysFromOptionsAndLeavesThemOut) {
-  auto schema = Make({.primary_keys = {}, .options = {{"bucket", "1"}, {"primary-key", " k , p"}, {"partition", "p"}}});
+  auto schema =
+      Make({.primary_keys = {}, .options = {{"bucket", "1"}, {"primary-key", " k , p"}, {"partition", "p"}}});
   ASSERT_TRUE(schema.ok()) << schema.status().ToString();
   EXPECT_THAT(schema->primary_keys, ElementsAre("k", "p"));
   EXPECT_THAT(schema->partition_keys, ElementsAre("p"));
   EXPECT_EQ(schema->options.size(), 1U);
-  EXPECT_THAT(Make({.options = {{"bucket", "1"}, {"primary-key", "k"}}}).status().message(), HasSubstr("both directly"));
+  EXPECT_THAT(Make({.options = {{"bucket", "1"}, {"primary-key", "k"}}}).status().message(),
+              HasSubstr("both directly"));
 }
 
 TEST(MakeTableSchema, TakesAppendTablesWithAndWithoutBuckets) {
   EXPECT_TRUE(Make({.primary_keys = {}, .options = {}}).ok());
-  EXPECT_TRUE(Make({.primary_keys = {}, .partition_keys = {"p"}, .options = {{"bucket", "3"}, {"bucket-key", "k,t"}}}).ok());
+  EXPECT_TRUE(
+      Make({.primary_keys = {}, .partition_keys = {"p"}, .options = {{"bucket", "3"}, {"bucket-key", "k,t"}}})
+          .ok());
 }
 
 TEST(MakeTableSchema, RefusesWhatCannotBeATable) {  // B010 among them
@@ -136,17 +142,26 @@ TEST(MakeTableSchema, RefusesWhatCannotBeATable) {  // B010 among them
       {{.primary_keys = {}, .options = {{"bucket", "3"}}}, "needs 'bucket-key'"},
       {{.primary_keys = {}, .options = {{"bucket-key", "k"}}}, "needs a number of buckets"},
       {{.options = {{"bucket", "2"}, {"bucket-key", "v"}}}, "not in the primary key"},
-      {{.primary_keys = {"k", "p"}, .partition_keys = {"p"}, .options = {{"bucket", "2"}, {"bucket-key", "p"}}}, "is a partition key"},
+      {{.primary_keys = {"k", "p"},
+        .partition_keys = {"p"},
+        .options = {{"bucket", "2"}, {"bucket-key", "p"}}},
+       "is a partition key"},
       {{.options = {{"bucket", "2"}, {"sequence.field", "zz"}}}, "column 'zz' does not exist"},
       {{.options = {{"bucket", "2"}, {"sequence.field", "t,t"}}}, "named twice"},
-      {{.options = {{"bucket", "2"}, {"sequence.field", "t"}, {"fields.t.aggregate-function", "max"}}}, "has an aggregate function"},
+      {{.options = {{"bucket", "2"}, {"sequence.field", "t"}, {"fields.t.aggregate-function", "max"}}},
+       "has an aggregate function"},
       {{.options = {{"bucket", "2"}, {"fields.zz.stats-mode", "none"}}}, "column 'zz' does not exist"},
-      {{.options = {{"bucket", "2"}, {"snapshot.num-retained.min", "5"}, {"snapshot.num-retained.max", "3"}}}, "is above .max = 3"},
+      {{.options = {{"bucket", "2"}, {"snapshot.num-retained.min", "5"}, {"snapshot.num-retained.max", "3"}}},
+       "is above .max = 3"},
       {{.options = {{"bucket", "2"}, {"changelog.time-retained", "soon"}}}, "not a duration"},
-      {{.options = {{"bucket", "2"}, {"merge-engine", "partial-update"}, {"fields.v.aggregate-function", "max"}}}, "merge-engine"},
+      {{.options = {{"bucket", "2"},
+                    {"merge-engine", "partial-update"},
+                    {"fields.v.aggregate-function", "max"}}},
+       "merge-engine"},
       {{.options = {{"bucket", "2"}, {"changelog-producer", "lookup"}}}, "changelog-producer"},
       {{.primary_keys = {}, .options = {{"changelog-producer", "input"}}}, "needs a primary key"},
-      {{.columns = "k INT, p BYTES", .primary_keys = {"k", "p"}, .partition_keys = {"p"}}, "partition.legacy-name"},
+      {{.columns = "k INT, p BYTES", .primary_keys = {"k", "p"}, .partition_keys = {"p"}},
+       "partition.legacy-name"},
   };
   for (const auto& [wanted, message] : cases) {
     auto schema = Make(wanted);

@@ -60,32 +60,21 @@ auto Cell(const arrow::Array& array, int64_t row) {
 Result<std::shared_ptr<arrow::Scalar>> ScalarOf(const Value& value, const DataType& type) {
   const std::shared_ptr<arrow::DataType> arrow_type = ToArrowType(type);
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return std::make_shared<arrow::BooleanScalar>(std::get<bool>(value));
-    case TypeRoot::kTinyInt:
-      return std::make_shared<arrow::Int8Scalar>(std::get<int8_t>(value));
-    case TypeRoot::kSmallInt:
-      return std::make_shared<arrow::Int16Scalar>(std::get<int16_t>(value));
-    case TypeRoot::kInt:
-      return std::make_shared<arrow::Int32Scalar>(std::get<int32_t>(value));
-    case TypeRoot::kBigInt:
-      return std::make_shared<arrow::Int64Scalar>(std::get<int64_t>(value));
-    case TypeRoot::kFloat:
-      return std::make_shared<arrow::FloatScalar>(std::get<float>(value));
-    case TypeRoot::kDouble:
-      return std::make_shared<arrow::DoubleScalar>(std::get<double>(value));
+    case TypeRoot::kBoolean: return std::make_shared<arrow::BooleanScalar>(std::get<bool>(value));
+    case TypeRoot::kTinyInt: return std::make_shared<arrow::Int8Scalar>(std::get<int8_t>(value));
+    case TypeRoot::kSmallInt: return std::make_shared<arrow::Int16Scalar>(std::get<int16_t>(value));
+    case TypeRoot::kInt: return std::make_shared<arrow::Int32Scalar>(std::get<int32_t>(value));
+    case TypeRoot::kBigInt: return std::make_shared<arrow::Int64Scalar>(std::get<int64_t>(value));
+    case TypeRoot::kFloat: return std::make_shared<arrow::FloatScalar>(std::get<float>(value));
+    case TypeRoot::kDouble: return std::make_shared<arrow::DoubleScalar>(std::get<double>(value));
     case TypeRoot::kDecimal:
       return std::make_shared<arrow::Decimal128Scalar>(std::get<arrow::Decimal128>(value), arrow_type);
     case TypeRoot::kChar:
-    case TypeRoot::kVarChar:
-      return std::make_shared<arrow::StringScalar>(std::get<std::string>(value));
+    case TypeRoot::kVarChar: return std::make_shared<arrow::StringScalar>(std::get<std::string>(value));
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return std::make_shared<arrow::BinaryScalar>(std::get<std::string>(value));
-    case TypeRoot::kDate:
-      return std::make_shared<arrow::Date32Scalar>(std::get<int32_t>(value));
-    case TypeRoot::kTime:
-      return std::make_shared<arrow::Time32Scalar>(std::get<int32_t>(value), arrow_type);
+    case TypeRoot::kVarBinary: return std::make_shared<arrow::BinaryScalar>(std::get<std::string>(value));
+    case TypeRoot::kDate: return std::make_shared<arrow::Date32Scalar>(std::get<int32_t>(value));
+    case TypeRoot::kTime: return std::make_shared<arrow::Time32Scalar>(std::get<int32_t>(value), arrow_type);
     case TypeRoot::kTimestamp:
     case TypeRoot::kTimestampLtz: {
       const auto unit = static_cast<const arrow::TimestampType&>(*arrow_type).unit();
@@ -95,8 +84,7 @@ Result<std::shared_ptr<arrow::Scalar>> ScalarOf(const Value& value, const DataTy
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      break;
+    case TypeRoot::kRow: break;
   }
   return Unsupported("a single value of the nested type ", ToSql(type));
 }
@@ -106,37 +94,26 @@ Result<std::shared_ptr<arrow::Scalar>> ScalarOf(const Value& value, const DataTy
 bool FitsType(const Value& value, const DataType& type) {
   if (IsNull(value)) return true;
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return std::holds_alternative<bool>(value);
-    case TypeRoot::kTinyInt:
-      return std::holds_alternative<int8_t>(value);
-    case TypeRoot::kSmallInt:
-      return std::holds_alternative<int16_t>(value);
+    case TypeRoot::kBoolean: return std::holds_alternative<bool>(value);
+    case TypeRoot::kTinyInt: return std::holds_alternative<int8_t>(value);
+    case TypeRoot::kSmallInt: return std::holds_alternative<int16_t>(value);
     case TypeRoot::kInt:
     case TypeRoot::kDate:
-    case TypeRoot::kTime:
-      return std::holds_alternative<int32_t>(value);
-    case TypeRoot::kBigInt:
-      return std::holds_alternative<int64_t>(value);
-    case TypeRoot::kFloat:
-      return std::holds_alternative<float>(value);
-    case TypeRoot::kDouble:
-      return std::holds_alternative<double>(value);
-    case TypeRoot::kDecimal:
-      return std::holds_alternative<arrow::Decimal128>(value);
+    case TypeRoot::kTime: return std::holds_alternative<int32_t>(value);
+    case TypeRoot::kBigInt: return std::holds_alternative<int64_t>(value);
+    case TypeRoot::kFloat: return std::holds_alternative<float>(value);
+    case TypeRoot::kDouble: return std::holds_alternative<double>(value);
+    case TypeRoot::kDecimal: return std::holds_alternative<arrow::Decimal128>(value);
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return std::holds_alternative<std::string>(value);
+    case TypeRoot::kVarBinary: return std::holds_alternative<std::string>(value);
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return std::holds_alternative<Timestamp>(value);
+    case TypeRoot::kTimestampLtz: return std::holds_alternative<Timestamp>(value);
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      return false;
+    case TypeRoot::kRow: return false;
   }
   return false;
 }
@@ -163,20 +140,13 @@ int CompareValues(const Value& a, const Value& b) {
 Result<Value> ValueAt(const arrow::Array& array, int64_t row, const DataType& type) {
   if (array.IsNull(row)) return Value();
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return Value(Cell<arrow::BooleanArray>(array, row));
-    case TypeRoot::kTinyInt:
-      return Value(Cell<arrow::Int8Array>(array, row));
-    case TypeRoot::kSmallInt:
-      return Value(Cell<arrow::Int16Array>(array, row));
-    case TypeRoot::kInt:
-      return Value(Cell<arrow::Int32Array>(array, row));
-    case TypeRoot::kBigInt:
-      return Value(Cell<arrow::Int64Array>(array, row));
-    case TypeRoot::kFloat:
-      return Value(Cell<arrow::FloatArray>(array, row));
-    case TypeRoot::kDouble:
-      return Value(Cell<arrow::DoubleArray>(array, row));
+    case TypeRoot::kBoolean: return Value(Cell<arrow::BooleanArray>(array, row));
+    case TypeRoot::kTinyInt: return Value(Cell<arrow::Int8Array>(array, row));
+    case TypeRoot::kSmallInt: return Value(Cell<arrow::Int16Array>(array, row));
+    case TypeRoot::kInt: return Value(Cell<arrow::Int32Array>(array, row));
+    case TypeRoot::kBigInt: return Value(Cell<arrow::Int64Array>(array, row));
+    case TypeRoot::kFloat: return Value(Cell<arrow::FloatArray>(array, row));
+    case TypeRoot::kDouble: return Value(Cell<arrow::DoubleArray>(array, row));
     case TypeRoot::kDecimal:
       return Value(arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(array).GetValue(row)));
     case TypeRoot::kChar:
@@ -184,10 +154,8 @@ Result<Value> ValueAt(const arrow::Array& array, int64_t row, const DataType& ty
     case TypeRoot::kBinary:
     case TypeRoot::kVarBinary:
       return Value(std::string(static_cast<const arrow::BinaryArray&>(array).GetView(row)));
-    case TypeRoot::kDate:
-      return Value(Cell<arrow::Date32Array>(array, row));
-    case TypeRoot::kTime:
-      return Value(Cell<arrow::Time32Array>(array, row));
+    case TypeRoot::kDate: return Value(Cell<arrow::Date32Array>(array, row));
+    case TypeRoot::kTime: return Value(Cell<arrow::Time32Array>(array, row));
     case TypeRoot::kTimestamp:
     case TypeRoot::kTimestampLtz: {
       const auto& timestamps = static_cast<const arrow::TimestampArray&>(array);
@@ -197,8 +165,7 @@ Result<Value> ValueAt(const arrow::Array& array, int64_t row, const DataType& ty
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      break;
+    case TypeRoot::kRow: break;
   }
   return Unsupported("a single value of the nested type ", ToSql(type));
 }

@@ -20,13 +20,13 @@
 namespace headrace {
 
 struct Timestamp {
-  int64_t millis = 0;         // since 1970, may be negative
+  int64_t millis = 0;          // since 1970, may be negative
   int32_t nanos_of_milli = 0;  // 0 … 999 999
   auto operator<=>(const Timestamp&) const = default;
 };
 
-using Value = std::variant<std::monostate, bool, int8_t, int16_t, int32_t, int64_t, float, double, std::string,
-                           arrow::Decimal128, Timestamp>;
+using Value = std::variant<std::monostate, bool, int8_t, int16_t, int32_t, int64_t, float, double,
+                           std::string, arrow::Decimal128, Timestamp>;
 
 inline bool IsNull(const Value& value) { return std::holds_alternative<std::monostate>(value); }
 

@@ -79,14 +79,32 @@ TEST(ValueText, GoesThereAndBack) {
 }
 
 TEST(ValueText, RefusesWhatTheTypeCannotHold) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"BOOLEAN", "yes"},      {"TINYINT", "128"},      {"INT", "1.0"},      {"INT", ""},         {"INT", "+-1"},
-      {"BIGINT", "9223372036854775808"}, {"DOUBLE", "1,5"},      {"DECIMAL(5, 2)", "0.005"}, {"DECIMAL(3, 1)", "100"},
-      {"DECIMAL(5, 2)", "."},  {"DECIMAL(5, 2)", "1e99999999999"}, {"BYTES", "0"},       {"BYTES", "zz"},
-      {"DATE", "2023-02-29"},  {"DATE", "2024-13-01"},  {"DATE", "24"},      {"TIME(3)", "24:00:00"},
-      {"TIME(3)", "1:00"},     {"TIMESTAMP(3)", "2024-01-01T00:00:00.0001"}, {"TIMESTAMP(3)", "2024-01-01T00:00:00Z"},
-      {"DATE", "999999999-01-01"}, {"TIMESTAMP(3)", "999999999-01-01T00:00:00"}, {"DECIMAL(5, 2)", "1e-9223372036854775808"}, {"ARRAY<INT>", "[]"}};
-  for (const auto& [type, text] : cases) EXPECT_FALSE(ValueFromText(text, Type(type)).ok()) << type << " '" << text << "'";
+  const std::pair<const char*, const char*> cases[] = {{"BOOLEAN", "yes"},
+                                                       {"TINYINT", "128"},
+                                                       {"INT", "1.0"},
+                                                       {"INT", ""},
+                                                       {"INT", "+-1"},
+                                                       {"BIGINT", "9223372036854775808"},
+                                                       {"DOUBLE", "1,5"},
+                                                       {"DECIMAL(5, 2)", "0.005"},
+                                                       {"DECIMAL(3, 1)", "100"},
+                                                       {"DECIMAL(5, 2)", "."},
+                                                       {"DECIMAL(5, 2)", "1e99999999999"},
+                                                       {"BYTES", "0"},
+                                                       {"BYTES", "zz"},
+                                                       {"DATE", "2023-02-29"},
+                                                       {"DATE", "2024-13-01"},
+                                                       {"DATE", "24"},
+                                                       {"TIME(3)", "24:00:00"},
+                                                       {"TIME(3)", "1:00"},
+                                                       {"TIMESTAMP(3)", "2024-01-01T00:00:00.0001"},
+                                                       {"TIMESTAMP(3)", "2024-01-01T00:00:00Z"},
+                                                       {"DATE", "999999999-01-01"},
+                                                       {"TIMESTAMP(3)", "999999999-01-01T00:00:00"},
+                                                       {"DECIMAL(5, 2)", "1e-9223372036854775808"},
+                                                       {"ARRAY<INT>", "[]"}};
+  for (const auto& [type, text] : cases)
+    EXPECT_FALSE(ValueFromText(text, Type(type)).ok()) << type << " '" << text << "'";
 }
 
 TEST(ValueText, TakesTheSameDecimalHoweverItIsWritten) {  // B090
@@ -96,7 +114,8 @@ TEST(ValueText, TakesTheSameDecimalHoweverItIsWritten) {  // B090
     EXPECT_EQ(std::get<arrow::Decimal128>(*value), arrow::Decimal128(5)) << text;
   }
   EXPECT_EQ(std::get<arrow::Decimal128>(*ValueFromText("5", Type("DECIMAL(15, 2)"))), arrow::Decimal128(500));
-  EXPECT_EQ(std::get<arrow::Decimal128>(*ValueFromText("0e999999", Type("DECIMAL(15, 2)"))), arrow::Decimal128(0));
+  EXPECT_EQ(std::get<arrow::Decimal128>(*ValueFromText("0e999999", Type("DECIMAL(15, 2)"))),
+            arrow::Decimal128(0));
 }
 
 TEST(NumberText, JavaLayoutIsThatOfFloatAndDouble) {
@@ -124,15 +143,27 @@ TEST(CivilTime, EveryDayOfFourHundredYearsGoesThereAndBack) {
 
 TEST(ValueText, PrintsTheFirstAndTheLastInstant) {
   EXPECT_EQ(ToText(Value(Timestamp{INT64_MIN, 0}), Type("TIMESTAMP(3)")), "-292275055-05-16T16:47:04.192");
-  EXPECT_EQ(ToText(Value(Timestamp{INT64_MAX, 999999}), Type("TIMESTAMP(9)")), "+292278994-08-17T07:12:55.807999999");
+  EXPECT_EQ(ToText(Value(Timestamp{INT64_MAX, 999999}), Type("TIMESTAMP(9)")),
+            "+292278994-08-17T07:12:55.807999999");
 }
 
 TEST(Arrays, GiveTheValueTheyWereMadeOf) {
   const std::pair<const char*, const char*> cases[] = {
-      {"BOOLEAN", "true"},     {"TINYINT", "7"},           {"SMALLINT", "7"},  {"INT", "7"},      {"BIGINT", "7"},
-      {"FLOAT", "1.5"},        {"DOUBLE", "1.5"},          {"DECIMAL(9, 2)", "1.50"}, {"DECIMAL(38, 2)", "-1.50"},
-      {"CHAR(3)", "abc"},      {"BYTES", "0102"},          {"DATE", "2024-02-29"}, {"TIME(3)", "01:02:03.004"},
-      {"TIMESTAMP(3)", "1969-12-31T23:59:59.999"},          {"TIMESTAMP(6)", "1969-12-31T23:59:59.999999"},
+      {"BOOLEAN", "true"},
+      {"TINYINT", "7"},
+      {"SMALLINT", "7"},
+      {"INT", "7"},
+      {"BIGINT", "7"},
+      {"FLOAT", "1.5"},
+      {"DOUBLE", "1.5"},
+      {"DECIMAL(9, 2)", "1.50"},
+      {"DECIMAL(38, 2)", "-1.50"},
+      {"CHAR(3)", "abc"},
+      {"BYTES", "0102"},
+      {"DATE", "2024-02-29"},
+      {"TIME(3)", "01:02:03.004"},
+      {"TIMESTAMP(3)", "1969-12-31T23:59:59.999"},
+      {"TIMESTAMP(6)", "1969-12-31T23:59:59.999999"},
       {"TIMESTAMP(9) WITH LOCAL TIME ZONE", "1969-12-31T23:59:59.999999999Z"}};
   for (const auto& [type_text, text] : cases) {
     const DataType type = Type(type_text);
@@ -142,13 +173,15 @@ TEST(Arrays, GiveTheValueTheyWereMadeOf) {
     EXPECT_TRUE((*array)->type()->Equals(*ToArrowType(type)));
     ASSERT_EQ((*array)->length(), 3);
     EXPECT_EQ(*ValueAt(**array, 2, type), value) << type_text;
-    EXPECT_TRUE(IsNull(*ValueAt(*ArrayOf(Value(), type, 2, arrow::default_memory_pool()).ValueOrDie(), 1, type)));
+    EXPECT_TRUE(
+        IsNull(*ValueAt(*ArrayOf(Value(), type, 2, arrow::default_memory_pool()).ValueOrDie(), 1, type)));
   }
 }
 
 TEST(Arrays, RefuseTimestampsBeyondTheirUnitAndOtherTypes) {
   const Value far = ValueFromText("9999-12-31T00:00:00", Type("TIMESTAMP(9)")).ValueOrDie();
-  EXPECT_THAT(ArrayOf(far, Type("TIMESTAMP(9)"), 1, arrow::default_memory_pool()).status().message(), HasSubstr("nanosecond"));
+  EXPECT_THAT(ArrayOf(far, Type("TIMESTAMP(9)"), 1, arrow::default_memory_pool()).status().message(),
+              HasSubstr("nanosecond"));
   EXPECT_FALSE(ArrayOf(Value(int32_t{1}), Type("BIGINT"), 1, arrow::default_memory_pool()).ok());
 }
 

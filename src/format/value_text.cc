@@ -99,7 +99,8 @@ std::optional<int64_t> ParseClockNanos(std::string_view text) {
   int64_t parts[3] = {0, 0, 0};
   int count = 0;
   while (count < 3) {
-    if (text.size() < 2 || text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') return std::nullopt;
+    if (text.size() < 2 || text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9')
+      return std::nullopt;
     parts[count++] = (text[0] - '0') * 10 + (text[1] - '0');
     text.remove_prefix(2);
     if (text.empty() || text.front() != ':' || count == 3) break;
@@ -162,84 +163,58 @@ std::string ToText(const Value& value, const DataType& type) {
   if (IsNull(value)) return "null";
   if (!FitsType(value, type)) return "?";
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return std::get<bool>(value) ? "true" : "false";
-    case TypeRoot::kTinyInt:
-      return std::to_string(std::get<int8_t>(value));
-    case TypeRoot::kSmallInt:
-      return std::to_string(std::get<int16_t>(value));
-    case TypeRoot::kInt:
-      return std::to_string(std::get<int32_t>(value));
-    case TypeRoot::kBigInt:
-      return std::to_string(std::get<int64_t>(value));
-    case TypeRoot::kFloat:
-      return FloatText(std::get<float>(value), FloatLayout::kPlain);
-    case TypeRoot::kDouble:
-      return FloatText(std::get<double>(value), FloatLayout::kPlain);
-    case TypeRoot::kDecimal:
-      return DecimalText(std::get<arrow::Decimal128>(value), type.scale);
+    case TypeRoot::kBoolean: return std::get<bool>(value) ? "true" : "false";
+    case TypeRoot::kTinyInt: return std::to_string(std::get<int8_t>(value));
+    case TypeRoot::kSmallInt: return std::to_string(std::get<int16_t>(value));
+    case TypeRoot::kInt: return std::to_string(std::get<int32_t>(value));
+    case TypeRoot::kBigInt: return std::to_string(std::get<int64_t>(value));
+    case TypeRoot::kFloat: return FloatText(std::get<float>(value), FloatLayout::kPlain);
+    case TypeRoot::kDouble: return FloatText(std::get<double>(value), FloatLayout::kPlain);
+    case TypeRoot::kDecimal: return DecimalText(std::get<arrow::Decimal128>(value), type.scale);
     case TypeRoot::kChar:
-    case TypeRoot::kVarChar:
-      return std::get<std::string>(value);
+    case TypeRoot::kVarChar: return std::get<std::string>(value);
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return HexText(std::get<std::string>(value));
-    case TypeRoot::kDate:
-      return DateText(std::get<int32_t>(value));
+    case TypeRoot::kVarBinary: return HexText(std::get<std::string>(value));
+    case TypeRoot::kDate: return DateText(std::get<int32_t>(value));
     case TypeRoot::kTime: {
       const int64_t millis = FloorMod(std::get<int32_t>(value), kMillisPerDay);
       return ClockText(millis / 1000) + FractionText(millis % 1000 * 1000000, 3);
     }
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return TimestampText(std::get<Timestamp>(value), type);
+    case TypeRoot::kTimestampLtz: return TimestampText(std::get<Timestamp>(value), type);
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      break;
+    case TypeRoot::kRow: break;
   }
   return "?";
 }
 
 Result<Value> ValueFromText(std::string_view text, const DataType& type) {
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return ParseBoolean(text, type);
-    case TypeRoot::kTinyInt:
-      return ParseInteger<int8_t>(text, type);
-    case TypeRoot::kSmallInt:
-      return ParseInteger<int16_t>(text, type);
-    case TypeRoot::kInt:
-      return ParseInteger<int32_t>(text, type);
-    case TypeRoot::kBigInt:
-      return ParseInteger<int64_t>(text, type);
-    case TypeRoot::kFloat:
-      return ParseFloat<float>(text, type);
-    case TypeRoot::kDouble:
-      return ParseFloat<double>(text, type);
+    case TypeRoot::kBoolean: return ParseBoolean(text, type);
+    case TypeRoot::kTinyInt: return ParseInteger<int8_t>(text, type);
+    case TypeRoot::kSmallInt: return ParseInteger<int16_t>(text, type);
+    case TypeRoot::kInt: return ParseInteger<int32_t>(text, type);
+    case TypeRoot::kBigInt: return ParseInteger<int64_t>(text, type);
+    case TypeRoot::kFloat: return ParseFloat<float>(text, type);
+    case TypeRoot::kDouble: return ParseFloat<double>(text, type);
     case TypeRoot::kDecimal: {
       HEADRACE_ASSIGN_OR_RETURN(arrow::Decimal128 decimal, ParseDecimal(text, type.precision, type.scale));
       return Value(decimal);
     }
     case TypeRoot::kChar:
-    case TypeRoot::kVarChar:
-      return Value(std::string(text));
+    case TypeRoot::kVarChar: return Value(std::string(text));
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return ParseHex(text, type);
-    case TypeRoot::kDate:
-      return ParseDateValue(text, type);
-    case TypeRoot::kTime:
-      return ParseTime(text, type);
+    case TypeRoot::kVarBinary: return ParseHex(text, type);
+    case TypeRoot::kDate: return ParseDateValue(text, type);
+    case TypeRoot::kTime: return ParseTime(text, type);
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return ParseTimestamp(text, type);
+    case TypeRoot::kTimestampLtz: return ParseTimestamp(text, type);
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      break;
+    case TypeRoot::kRow: break;
   }
   return Unsupported("text for the nested type ", ToSql(type));
 }

@@ -11,7 +11,8 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-constexpr const char* kCustomers = "customer_id BIGINT, name STRING NOT NULL, email STRING, plan STRING, address STRING";
+constexpr const char* kCustomers =
+    "customer_id BIGINT, name STRING NOT NULL, email STRING, plan STRING, address STRING";
 
 struct Counts {
   int applied = 0, ignored = 0, bad = 0;
@@ -21,10 +22,12 @@ struct Counts {
   }
 };
 
-Counts FeedAll(MapTable* table, const std::string& fixture, const std::string& keys = {}, std::string* first_problem = nullptr) {
+Counts FeedAll(MapTable* table, const std::string& fixture, const std::string& keys = {},
+               std::string* first_problem = nullptr) {
   Counts counts;
   const std::vector<std::string> lines = LinesOf(ReadFixture(fixture));
-  const std::vector<std::string> key_lines = keys.empty() ? std::vector<std::string>() : LinesOf(ReadFixture(keys));
+  const std::vector<std::string> key_lines =
+      keys.empty() ? std::vector<std::string>() : LinesOf(ReadFixture(keys));
   for (size_t i = 0; i < lines.size(); ++i) {
     const LineOutcome outcome =
         table->Feed(lines[i], keys.empty() ? std::nullopt : std::optional<std::string_view>(key_lines[i]));
@@ -48,13 +51,16 @@ TEST_P(CustomersCapture, EndsInTheRowsOfTheSource) {
     std::string problem;
     const Counts counts = FeedAll(&table, name + form, {}, &problem);
     EXPECT_EQ(counts.bad, 0) << problem;
-    EXPECT_THAT(table.Rows(), ElementsAreArray(ExpectedRows(name + ".expected.jsonl", name.starts_with("mariadb") ? "customers" : "public.customers")))
+    EXPECT_THAT(table.Rows(), ElementsAreArray(ExpectedRows(
+                                  name + ".expected.jsonl",
+                                  name.starts_with("mariadb") ? "customers" : "public.customers")))
         << name << form;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CustomersCapture,
-                         ::testing::Values("customers", "customers-default-identity", "customers-meta", "mariadb-customers"));
+                         ::testing::Values("customers", "customers-default-identity", "customers-meta",
+                                           "mariadb-customers"));
 
 TEST(CustomersCapture, GivesTheFourChangesOfCustomer8821InOrder) {
   MapTable table(ShapeOf(kCustomers, {"customer_id"}, /*keep_update_before=*/true));
@@ -64,9 +70,10 @@ TEST(CustomersCapture, GivesTheFourChangesOfCustomer8821InOrder) {
     if (change.find("|8821|") != std::string::npos) changes.push_back(change);
   }
   const std::string who = "|8821|Marina Costa|marina.costa@correio.example|";
-  EXPECT_THAT(changes, ElementsAre("+I" + who + "trial|Av. Paulista 1000", "-U" + who + "trial|Av. Paulista 1000",
-                                   "+U" + who + "pro|Av. Paulista 1000", "-U" + who + "pro|Av. Paulista 1000",
-                                   "+U" + who + "pro|Rua das Acácias 120", "-D" + who + "pro|Rua das Acácias 120"));
+  EXPECT_THAT(changes,
+              ElementsAre("+I" + who + "trial|Av. Paulista 1000", "-U" + who + "trial|Av. Paulista 1000",
+                          "+U" + who + "pro|Av. Paulista 1000", "-U" + who + "pro|Av. Paulista 1000",
+                          "+U" + who + "pro|Rua das Acácias 120", "-D" + who + "pro|Rua das Acácias 120"));
 }
 
 TEST(CustomersCapture, WithDefaultIdentityHasNoUpdateBefore) {
@@ -94,43 +101,71 @@ TEST_P(TableOfAMixedCapture, EndsInTheRowsOfTheSource) {
   options.source_table = one.source;
   MapTable table(ShapeOf(one.columns, one.keys), options);
   std::string problem;
-  const Counts counts = FeedAll(&table, std::string(one.capture) + ".debezium.jsonl" + (packed ? ".zst" : ""), {}, &problem);
+  const Counts counts =
+      FeedAll(&table, std::string(one.capture) + ".debezium.jsonl" + (packed ? ".zst" : ""), {}, &problem);
   EXPECT_EQ(counts.bad, 0) << problem;
   EXPECT_GT(counts.ignored, 0);
-  std::vector<std::string> expected = ExpectedRows(std::string(one.capture) + ".expected.jsonl" + (packed ? ".zst" : ""), one.expected_table, {"attrs"});
+  std::vector<std::string> expected = ExpectedRows(
+      std::string(one.capture) + ".expected.jsonl" + (packed ? ".zst" : ""), one.expected_table, {"attrs"});
   EXPECT_THAT(table.Rows({"attrs"}), ElementsAreArray(expected));  // attrs is JSON, printed differently
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, TableOfAMixedCapture,
     ::testing::Values(
-        OneTable{"pk-change", "accounts", "account_id INT, owner STRING, balance BIGINT", {"account_id"}, "public.accounts"},
-        OneTable{"pk-change", "order_lines", "line_no INT, order_id BIGINT, sku STRING, quantity INT", {"order_id", "line_no"},
+        OneTable{"pk-change",
+                 "accounts",
+                 "account_id INT, owner STRING, balance BIGINT",
+                 {"account_id"},
+                 "public.accounts"},
+        OneTable{"pk-change",
+                 "order_lines",
+                 "line_no INT, order_id BIGINT, sku STRING, quantity INT",
+                 {"order_id", "line_no"},
                  "public.order_lines"},
         OneTable{"pk-change", "public.visits", "visit_id INT, page STRING", {"visit_id"}, "public.visits"},
-        OneTable{"pk-change", "public.documents",
-                 "doc_id INT, title STRING, body STRING, raw BYTES, attrs STRING, tags ARRAY<STRING>, numbers ARRAY<INT>", {"doc_id"},
+        OneTable{"pk-change",
+                 "public.documents",
+                 "doc_id INT, title STRING, body STRING, raw BYTES, attrs STRING, tags ARRAY<STRING>, "
+                 "numbers ARRAY<INT>",
+                 {"doc_id"},
                  "public.documents"},
-        OneTable{"pk-change", "public.documents_full",
-                 "doc_id INT, title STRING, body STRING, raw BYTES, attrs STRING, tags ARRAY<STRING>, numbers ARRAY<INT>", {"doc_id"},
+        OneTable{"pk-change",
+                 "public.documents_full",
+                 "doc_id INT, title STRING, body STRING, raw BYTES, attrs STRING, tags ARRAY<STRING>, "
+                 "numbers ARRAY<INT>",
+                 {"doc_id"},
                  "public.documents_full"},
-        OneTable{"multi-table", "public.customers", "customer_id BIGINT, name STRING, born DATE, created_at TIMESTAMP_LTZ(6)",
-                 {"customer_id"}, "public.customers"},
-        OneTable{"multi-table", "archive.orders", "order_id BIGINT, reason STRING, `Preço Total` DECIMAL(12,2)", {"order_id"},
+        OneTable{"multi-table",
+                 "public.customers",
+                 "customer_id BIGINT, name STRING, born DATE, created_at TIMESTAMP_LTZ(6)",
+                 {"customer_id"},
+                 "public.customers"},
+        OneTable{"multi-table",
+                 "archive.orders",
+                 "order_id BIGINT, reason STRING, `Preço Total` DECIMAL(12,2)",
+                 {"order_id"},
                  "archive.orders"},
-        OneTable{"multi-table", "public.orders",
-                 "order_id INT, customer_id INT, total DECIMAL(12,2), placed_at TIMESTAMP(6), `Shipped?` BOOLEAN", {"order_id"},
-                 "public.orders"},
-        OneTable{"pgbench", "accounts", "aid INT, bid INT, abalance INT, filler STRING", {"aid"}, "public.accounts"},
+        OneTable{
+            "multi-table",
+            "public.orders",
+            "order_id INT, customer_id INT, total DECIMAL(12,2), placed_at TIMESTAMP(6), `Shipped?` BOOLEAN",
+            {"order_id"},
+            "public.orders"},
+        OneTable{"pgbench",
+                 "accounts",
+                 "aid INT, bid INT, abalance INT, filler STRING",
+                 {"aid"},
+                 "public.accounts"},
         OneTable{"pgbench", "tellers", "tid INT, bid INT, tbalance INT", {"tid"}, "public.tellers"},
         OneTable{"pgbench", "pgbench.public.branches", "bid INT, bbalance INT", {"bid"}, "public.branches"}));
 
 // Line by line what malformed.cases.jsonl says; lines that may be taken or refused are taken or refused as the documentation says.
 TEST(MalformedLines, GetTheVerdictsThatTheyDeserve) {
-  const std::map<int, LineFate> choices = {{65, LineFate::kBad},     {66, LineFate::kApplied}, {67, LineFate::kBad},
-                                           {68, LineFate::kApplied}, {69, LineFate::kApplied}, {70, LineFate::kBad},
-                                           {71, LineFate::kApplied}, {72, LineFate::kApplied}, {73, LineFate::kBad},
-                                           {74, LineFate::kBad},     {75, LineFate::kApplied}, {76, LineFate::kBad}};
+  const std::map<int, LineFate> choices = {
+      {65, LineFate::kBad},     {66, LineFate::kApplied}, {67, LineFate::kBad},     {68, LineFate::kApplied},
+      {69, LineFate::kApplied}, {70, LineFate::kBad},     {71, LineFate::kApplied}, {72, LineFate::kApplied},
+      {73, LineFate::kBad},     {74, LineFate::kBad},     {75, LineFate::kApplied}, {76, LineFate::kBad}};
   MapTable table(ShapeOf(kCustomers, {"customer_id"}));
   const std::vector<std::string> lines = LinesOf(ReadFixture("malformed.jsonl"));
   const std::vector<std::string> cases = LinesOf(ReadFixture("malformed.cases.jsonl"));
@@ -146,7 +181,8 @@ TEST(MalformedLines, GetTheVerdictsThatTheyDeserve) {
                             : verdict == "reject" ? LineFate::kBad
                                                   : choices.at(static_cast<int>(i) + 1);
     const LineOutcome outcome = table.Feed(lines[i]);
-    EXPECT_EQ(outcome.fate, wanted) << "line " << i + 1 << " (" << why << "): " << outcome.field << " " << outcome.reason;
+    EXPECT_EQ(outcome.fate, wanted) << "line " << i + 1 << " (" << why << "): " << outcome.field << " "
+                                    << outcome.reason;
     if (outcome.fate == LineFate::kBad) {
       EXPECT_FALSE(outcome.reason.empty());
       EXPECT_LT(outcome.reason.size(), 300u);
@@ -185,7 +221,8 @@ TEST(ForeignForms, AreRefusedByName) {
     lines.resize(5);
     for (const std::string& line : lines) {
       const LineOutcome outcome = table.Feed(line);
-      if (line == "null" || (fixture.starts_with("mariadb") && line.find("\"ddl\"") != std::string::npos)) continue;
+      if (line == "null" || (fixture.starts_with("mariadb") && line.find("\"ddl\"") != std::string::npos))
+        continue;
       EXPECT_EQ(outcome.fate, LineFate::kBad) << fixture << ": " << line.substr(0, 100);
       EXPECT_TRUE(outcome.foreign_form) << fixture << ": " << line.substr(0, 100);
       EXPECT_THAT(outcome.reason, HasSubstr(name));
@@ -194,7 +231,9 @@ TEST(ForeignForms, AreRefusedByName) {
 }
 
 TEST(EvolvingCaptures, AreRefusedAtTheFirstLineOfTheNewShape) {
-  MapTable table(ShapeOf("order_id INT, customer STRING, quantity INT, amount DECIMAL(8,2), legacy_code STRING, note STRING", {"order_id"}));
+  MapTable table(ShapeOf(
+      "order_id INT, customer STRING, quantity INT, amount DECIMAL(8,2), legacy_code STRING, note STRING",
+      {"order_id"}));
   std::string problem;
   const Counts counts = FeedAll(&table, "orders-evolving.debezium-schema.jsonl", {}, &problem);
   EXPECT_GT(counts.bad, 0);
@@ -204,8 +243,11 @@ TEST(EvolvingCaptures, AreRefusedAtTheFirstLineOfTheNewShape) {
 TEST(EvolvingCaptures, AreRefusedAtTheStatementThatChangesTheTable) {
   DebeziumOptions options;
   options.source_table = "orders";
-  MapTable table(ShapeOf("order_id INT, customer STRING, quantity INT, amount DECIMAL(8,2), legacy_code STRING, note STRING", {"order_id"}),
-                 options);
+  MapTable table(
+      ShapeOf(
+          "order_id INT, customer STRING, quantity INT, amount DECIMAL(8,2), legacy_code STRING, note STRING",
+          {"order_id"}),
+      options);
   std::string problem;
   FeedAll(&table, "mariadb-evolving.debezium-schema.jsonl", {}, &problem);
   EXPECT_THAT(problem, HasSubstr("19 ddl: the source changed its table"));

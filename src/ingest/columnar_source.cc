@@ -60,7 +60,8 @@ class ColumnarSource::HashedInput final : public arrow::io::InputStream {
     return done;
   }
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t size) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<arrow::ResizableBuffer> buffer, arrow::AllocateResizableBuffer(0));
+    HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<arrow::ResizableBuffer> buffer,
+                              arrow::AllocateResizableBuffer(0));
     // A length out of the stream may lie: memory grows with what comes.
     int64_t done = 0;
     while (done < size) {
@@ -95,16 +96,19 @@ Result<std::unique_ptr<ColumnarSource>> ColumnarSource::Open(const std::string& 
   HEADRACE_ASSIGN_OR_RETURN(source->size_bytes_, source->file_->GetSize());
   HEADRACE_RETURN_NOT_OK(source->HashEnds());
   const Status opened = format == EventFormat::kParquet ? source->OpenParquet() : source->OpenArrow();
-  if (!opened.ok()) return WithContext("opening the input " + path + " as " + std::string(NameOf(format)), opened);
+  if (!opened.ok())
+    return WithContext("opening the input " + path + " as " + std::string(NameOf(format)), opened);
   return source;
 }
 
 Status ColumnarSource::HashEnds() {
   const int64_t head = std::min(size_bytes_, kEndBytes);
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> first, file_->ReadAt(0, head));
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> last, file_->ReadAt(size_bytes_ - head, head));
-  const uint64_t hash = XXH3_64bits_withSeed(first->data(), first->size(), static_cast<uint64_t>(size_bytes_)) ^
-                        XXH3_64bits_withSeed(last->data(), last->size(), 1);
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> last,
+                            file_->ReadAt(size_bytes_ - head, head));
+  const uint64_t hash =
+      XXH3_64bits_withSeed(first->data(), first->size(), static_cast<uint64_t>(size_bytes_)) ^
+      XXH3_64bits_withSeed(last->data(), last->size(), 1);
   hash_ = HexOf(hash);
   return Status::OK();
 }
@@ -122,7 +126,8 @@ Status ColumnarSource::OpenParquet() {
     for (int i = 0; i < columns->num_columns(); ++i) {
       if (columns->Column(i)->physical_type() == parquet::Type::INT96) {
         return Unsupported("its column '", columns->Column(i)->path()->ToDotString(),
-                           "' is an INT96 timestamp, which cannot be read without losing digits or range; write it as INT64");
+                           "' is an INT96 timestamp, which cannot be read without losing digits or range; "
+                           "write it as INT64");
       }
     }
     parquet::ArrowReaderProperties arrow_properties = parquet::default_arrow_reader_properties();
@@ -149,9 +154,11 @@ Status ColumnarSource::OpenParquet() {
 }
 
 Status ColumnarSource::OpenArrow() {
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> start, file_->ReadAt(0, static_cast<int64_t>(kArrowFileMagic.size())));
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> start,
+                            file_->ReadAt(0, static_cast<int64_t>(kArrowFileMagic.size())));
   if (std::string_view(*start) == kArrowFileMagic) {
-    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader, arrow::ipc::RecordBatchFileReader::Open(file_));
+    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader,
+                              arrow::ipc::RecordBatchFileReader::Open(file_));
     schema_ = reader->schema();
     read_ = [reader, next = 0]() mutable -> Result<std::shared_ptr<arrow::RecordBatch>> {
       if (next == reader->num_record_batches()) return nullptr;
@@ -169,7 +176,8 @@ Status ColumnarSource::OpenStandardInput() {
 }
 
 Status ColumnarSource::OpenStream(const std::shared_ptr<arrow::io::InputStream>& stream) {
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatchReader> reader, arrow::ipc::RecordBatchStreamReader::Open(stream));
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatchReader> reader,
+                            arrow::ipc::RecordBatchStreamReader::Open(stream));
   schema_ = reader->schema();
   read_ = [reader]() { return reader->Next(); };
   return Status::OK();
@@ -191,17 +199,21 @@ Result<std::shared_ptr<arrow::RecordBatch>> ColumnarSource::Next() {
 
 Status ColumnarSource::SkipTo(const InputPosition& position) {
   const auto other = [&] {
-    return Invalid("resuming ", path_ == "-" ? "standard input" : path_, ": it is not what was ingested (hash ", hash(), ", was ", position.hash,
+    return Invalid("resuming ", path_ == "-" ? "standard input" : path_,
+                   ": it is not what was ingested (hash ", hash(), ", was ", position.hash,
                    "). Give another --job to ingest it from its start");
   };
   if (file_ != nullptr && position.hash != hash_) return other();
   for (int64_t left = position.bytes; left > 0;) {
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, Next());
-    if (batch == nullptr) return Invalid("resuming ", path_ == "-" ? "standard input" : path_, ": it has fewer rows than the ", position.bytes, " that were ingested");
+    if (batch == nullptr)
+      return Invalid("resuming ", path_ == "-" ? "standard input" : path_, ": it has fewer rows than the ",
+                     position.bytes, " that were ingested");
     if (batch->num_rows() > left) {
       // The rest of this batch, and of the one it was cut from.
       std::vector<std::shared_ptr<arrow::RecordBatch>> parts = {batch->Slice(left), rest_};
-      HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Table> table, arrow::Table::FromRecordBatches(schema_, parts));
+      HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Table> table,
+                                arrow::Table::FromRecordBatches(schema_, parts));
       HEADRACE_ASSIGN_OR_RETURN(rest_, table->CombineChunksToBatch());
       break;
     }

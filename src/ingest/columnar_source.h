@@ -60,7 +60,8 @@ struct CastRows {
   std::shared_ptr<arrow::Array> kinds;
 };
 // kInvalid names the column. Which row it is the caller finds out by asking row by row.
-Result<CastRows> CastToTable(const std::shared_ptr<arrow::RecordBatch>& batch, const TableShape& table, const std::string& kind_column);
+Result<CastRows> CastToTable(const std::shared_ptr<arrow::RecordBatch>& batch, const TableShape& table,
+                             const std::string& kind_column);
 // Can the table take columns of these names and types at all?
 Status CheckColumns(const arrow::Schema& schema, const TableShape& table, const std::string& kind_column);
 

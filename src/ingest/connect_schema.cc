@@ -67,17 +67,23 @@ constexpr LogicalType kLogicalTypes[] = {
 
 // Connect's own types.
 constexpr LogicalType kBaseTypes[] = {
-    {"int8", ValueForm::kInteger, 0, TypeRoot::kTinyInt, 0},   {"int16", ValueForm::kInteger, 0, TypeRoot::kSmallInt, 0},
-    {"int32", ValueForm::kInteger, 0, TypeRoot::kInt, 0},      {"int64", ValueForm::kInteger, 0, TypeRoot::kBigInt, 0},
-    {"float", ValueForm::kFloat, 0, TypeRoot::kFloat, 0},      {"float32", ValueForm::kFloat, 0, TypeRoot::kFloat, 0},
-    {"double", ValueForm::kFloat, 0, TypeRoot::kDouble, 0},    {"float64", ValueForm::kFloat, 0, TypeRoot::kDouble, 0},
-    {"boolean", ValueForm::kBoolean, 0, TypeRoot::kBoolean, 0}, {"string", ValueForm::kText, 0, TypeRoot::kVarChar, 0},
+    {"int8", ValueForm::kInteger, 0, TypeRoot::kTinyInt, 0},
+    {"int16", ValueForm::kInteger, 0, TypeRoot::kSmallInt, 0},
+    {"int32", ValueForm::kInteger, 0, TypeRoot::kInt, 0},
+    {"int64", ValueForm::kInteger, 0, TypeRoot::kBigInt, 0},
+    {"float", ValueForm::kFloat, 0, TypeRoot::kFloat, 0},
+    {"float32", ValueForm::kFloat, 0, TypeRoot::kFloat, 0},
+    {"double", ValueForm::kFloat, 0, TypeRoot::kDouble, 0},
+    {"float64", ValueForm::kFloat, 0, TypeRoot::kDouble, 0},
+    {"boolean", ValueForm::kBoolean, 0, TypeRoot::kBoolean, 0},
+    {"string", ValueForm::kText, 0, TypeRoot::kVarChar, 0},
     {"bytes", ValueForm::kBase64, 0, TypeRoot::kVarBinary, 0},
 };
 
 template <size_t N>
 const LogicalType* Find(const LogicalType (&types)[N], std::string_view name) {
-  const auto found = std::find_if(std::begin(types), std::end(types), [&](const LogicalType& type) { return type.name == name; });
+  const auto found = std::find_if(std::begin(types), std::end(types),
+                                  [&](const LogicalType& type) { return type.name == name; });
   return found == std::end(types) ? nullptr : &*found;
 }
 
@@ -88,7 +94,9 @@ void DecimalOf(const JsonToken& schema, ConnectField* field) {
   field->shape = ShapeOf(ValueForm::kDecimalBytes);
   field->shape.scale = static_cast<int32_t>(std::clamp<int64_t>(scale, -1000000, 1000000));
   const bool fits = scale >= 0 && precision >= 1 && precision <= 38;
-  field->type = fits ? TypeOf(TypeRoot::kDecimal, static_cast<int32_t>(precision), static_cast<int32_t>(scale)) : StringType();
+  field->type = fits
+                    ? TypeOf(TypeRoot::kDecimal, static_cast<int32_t>(precision), static_cast<int32_t>(scale))
+                    : StringType();
 }
 
 bool ReadType(const JsonToken& schema, ConnectField* field, std::string* why);

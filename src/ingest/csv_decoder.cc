@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 #include "base/text.h"
 #include "ingest/json_lines_decoder.h"
 #include "ingest/value_decoder.h"
@@ -14,7 +13,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
-bool SplitCsvRecord(std::string_view record, char delimiter, std::vector<CsvField>* fields, std::string* why) {
+bool SplitCsvRecord(std::string_view record, char delimiter, std::vector<CsvField>* fields,
+                    std::string* why) {
   if (record.ends_with('\r')) record.remove_suffix(1);
   size_t used = 0;
   size_t i = 0;
@@ -52,11 +52,12 @@ bool SplitCsvRecord(std::string_view record, char delimiter, std::vector<CsvFiel
   return true;
 }
 
-CsvDecoder::CsvDecoder(TableShape table, CsvOptions options) : table_(std::move(table)), options_([&] {
-  CsvOptions own = std::move(options);
-  if (own.modes.binary == BinaryMode::kUnsaid) own.modes.binary = BinaryMode::kHex;
-  return own;
-}()) {}
+CsvDecoder::CsvDecoder(TableShape table, CsvOptions options)
+    : table_(std::move(table)), options_([&] {
+        CsvOptions own = std::move(options);
+        if (own.modes.binary == BinaryMode::kUnsaid) own.modes.binary = BinaryMode::kHex;
+        return own;
+      }()) {}
 
 LineOutcome CsvDecoder::ReadHeader(std::string_view record) {
   if (record.starts_with(kByteOrderMark)) record.remove_prefix(kByteOrderMark.size());
@@ -75,44 +76,53 @@ LineOutcome CsvDecoder::ReadHeader(std::string_view record) {
       kind_field_ = static_cast<int>(columns_.size());
       if (column < 0) column = kKindColumn;
     }
-    if (column == -1) return LineOutcome::Bad("header", "names '" + field.text + "', which is no column of the table");
+    if (column == -1)
+      return LineOutcome::Bad("header", "names '" + field.text + "', which is no column of the table");
     if (std::find(columns_.begin(), columns_.end(), column) != columns_.end()) {
       return LineOutcome::Bad("header", "names '" + field.text + "' twice");
     }
     columns_.push_back(column);
     names_.push_back(field.text);
   }
-  if (!options_.kind_column.empty() && kind_field_ < 0) return LineOutcome::Bad("header", "does not name the kind column '" + options_.kind_column + "'");
+  if (!options_.kind_column.empty() && kind_field_ < 0)
+    return LineOutcome::Bad("header", "does not name the kind column '" + options_.kind_column + "'");
   return LineOutcome::Ignored("header");
 }
 
 LineOutcome CsvDecoder::AppendField(const CsvField& field, int column, bool key_only, RowBuffer* out) {
   ColumnBuffer& cells = out->column(column);
   const int64_t row = out->rows();
-  const bool null = !field.quoted && (field.text.empty() || (!options_.null_text.empty() && field.text == options_.null_text));
+  const bool null = !field.quoted &&
+                    (field.text.empty() || (!options_.null_text.empty() && field.text == options_.null_text));
   std::string why = "is null, but the column is NOT NULL";
   if (null && cells.type().nullable) {
     cells.AppendNull();
   } else if (null || !AppendTextValue(field.text, options_.modes, &cells, &why)) {
-    if (!key_only || table_.is_key(column)) return LineOutcome::Bad(table_.fields[column].name, std::move(why));
+    if (!key_only || table_.is_key(column))
+      return LineOutcome::Bad(table_.fields[column].name, std::move(why));
     cells.TruncateTo(row);
     cells.type().nullable ? cells.AppendNull() : cells.AppendZero();
   }
   return LineOutcome::Applied();
 }
 
-LineOutcome CsvDecoder::Decode(std::string_view record, std::optional<std::string_view>, CurrentRows*, RowBuffer* out) {
+LineOutcome CsvDecoder::Decode(std::string_view record, std::optional<std::string_view>, CurrentRows*,
+                               RowBuffer* out) {
   if (record.empty() || record == "\r") return LineOutcome::Ignored("blank line");
   std::string why;
   if (!IsUtf8(record)) return LineOutcome::Bad("", "not UTF-8");
-  if (!SplitCsvRecord(record, options_.delimiter, &fields_, &why)) return LineOutcome::Bad("", "not CSV: " + why);
+  if (!SplitCsvRecord(record, options_.delimiter, &fields_, &why))
+    return LineOutcome::Bad("", "not CSV: " + why);
   if (fields_.size() != columns_.size()) {
-    return LineOutcome::Bad("", "has " + std::to_string(fields_.size()) + " fields, the header has " + std::to_string(columns_.size()));
+    return LineOutcome::Bad("", "has " + std::to_string(fields_.size()) + " fields, the header has " +
+                                    std::to_string(columns_.size()));
   }
   std::optional<RowKind> kind = RowKind::kInsert;
   if (kind_field_ >= 0) {
     kind = ParseRowKind(fields_[kind_field_].text);
-    if (!kind) return LineOutcome::Bad(options_.kind_column, "is '" + fields_[kind_field_].text + "', one of +I, -U, +U, -D is wanted");
+    if (!kind)
+      return LineOutcome::Bad(options_.kind_column,
+                              "is '" + fields_[kind_field_].text + "', one of +I, -U, +U, -D is wanted");
   }
   std::string wrong = WrongKind(*kind, table_);
   if (!wrong.empty()) return LineOutcome::Bad(options_.kind_column, std::move(wrong));

@@ -34,7 +34,8 @@ class CsvDecoder final : public LineDecoder {
 
   bool wants_header() const override { return true; }
   LineOutcome ReadHeader(std::string_view record) override;
-  LineOutcome Decode(std::string_view record, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) override;
+  LineOutcome Decode(std::string_view record, std::optional<std::string_view> key_line, CurrentRows* current,
+                     RowBuffer* out) override;
 
  private:
   static constexpr int kKindColumn = -2;

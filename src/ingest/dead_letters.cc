@@ -37,16 +37,18 @@ Result<bool> BeginsAsOurs(int fd, const std::string& opening, const std::string&
 
 }  // namespace
 
-Result<std::unique_ptr<DeadLetters>> DeadLetters::Open(const std::string& path, const std::string& job, int64_t bytes) {
+Result<std::unique_ptr<DeadLetters>> DeadLetters::Open(const std::string& path, const std::string& job,
+                                                       int64_t bytes) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return Failed("opening", path);
   std::unique_ptr<DeadLetters> letters(new DeadLetters(path, job, fd, bytes));
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0) return Failed("looking at", path);
-  if (!S_ISREG(info.st_mode)) return Invalid("opening the dead-letter file ", path, ": it is not a regular file");
+  if (!S_ISREG(info.st_mode))
+    return Invalid("opening the dead-letter file ", path, ": it is not a regular file");
   if (info.st_size < bytes) {
-    return Invalid("opening the dead-letter file ", path, ": the job '", job, "' has written ", bytes, " bytes to it, but it has ",
-                   info.st_size, "; put it back, or give the job another name");
+    return Invalid("opening the dead-letter file ", path, ": the job '", job, "' has written ", bytes,
+                   " bytes to it, but it has ", info.st_size, "; put it back, or give the job another name");
   }
   if (info.st_size > 0) {
     HEADRACE_ASSIGN_OR_RETURN(const bool ours, BeginsAsOurs(fd, OpeningOf(job), path));
@@ -82,7 +84,8 @@ void DeadLetters::Add(const DeadLetter& letter) {
 Status DeadLetters::Sync() {
   std::string_view rest = held_back_;
   while (!rest.empty()) {
-    const ssize_t wrote = ::pwrite(fd_, rest.data(), rest.size(), bytes_ + static_cast<int64_t>(held_back_.size() - rest.size()));
+    const ssize_t wrote = ::pwrite(fd_, rest.data(), rest.size(),
+                                   bytes_ + static_cast<int64_t>(held_back_.size() - rest.size()));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) return Failed("writing", path_);
     rest.remove_prefix(wrote);

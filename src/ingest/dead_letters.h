@@ -27,7 +27,8 @@ class DeadLetters {
  public:
   // `bytes` of the file are the job's, by its position; 0 for a job that begins. Fewer bytes, or a file that another job or program wrote, are
   // kInvalid: nothing of it is touched.
-  static Result<std::unique_ptr<DeadLetters>> Open(const std::string& path, const std::string& job, int64_t bytes);
+  static Result<std::unique_ptr<DeadLetters>> Open(const std::string& path, const std::string& job,
+                                                   int64_t bytes);
   ~DeadLetters();
 
   void Add(const DeadLetter& letter);

@@ -25,7 +25,8 @@ class DeadLettersTest : public ::testing::Test {
     text << file.rdbuf();
     return text.str();
   }
-  const std::string path_ = std::filesystem::temp_directory_path() / ("headrace-dead-" + std::to_string(::getpid()));
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / ("headrace-dead-" + std::to_string(::getpid()));
 };
 
 TEST_F(DeadLettersTest, KeepTheExactBytesOfARecord) {

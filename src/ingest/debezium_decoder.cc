@@ -21,7 +21,8 @@ bool IsNullOrAbsent(const JsonToken* token) { return token == nullptr || token->
 const JsonToken* PayloadOf(const JsonToken* token) {
   if (!IsObject(token)) return nullptr;
   const JsonToken* payload = FindMember(*token, "payload");
-  if (payload != nullptr && FindMember(*token, "schema") != nullptr) return IsObject(payload) ? payload : nullptr;
+  if (payload != nullptr && FindMember(*token, "schema") != nullptr)
+    return IsObject(payload) ? payload : nullptr;
   return token;
 }
 
@@ -33,7 +34,8 @@ std::string PathOf(std::string_view image, const std::string& field) {
 bool IsWhole(const JsonToken& before, const JsonToken& after) {
   if (before.length != after.length) return false;
   const JsonToken* old_name = before.begin();
-  for (const JsonToken* name = after.begin(); name != after.end(); name = name[1].next(), old_name = old_name[1].next()) {
+  for (const JsonToken* name = after.begin(); name != after.end();
+       name = name[1].next(), old_name = old_name[1].next()) {
     if (old_name->view() != name->view() || IsUnavailable(old_name[1])) return false;
   }
   return true;
@@ -69,7 +71,9 @@ struct DebeziumDecoder::Event {
     if (!IsObject(source)) return;
     const JsonToken* lsn = FindMember(*source, "lsn");
     const JsonToken* transaction = FindMember(*source, "txId");
-    if (lsn == nullptr || transaction == nullptr || lsn->kind != JsonKind::kNumber || transaction->kind != JsonKind::kNumber) return;
+    if (lsn == nullptr || transaction == nullptr || lsn->kind != JsonKind::kNumber ||
+        transaction->kind != JsonKind::kNumber)
+      return;
     log_position.assign(lsn->view()).append("/").append(transaction->view());
   }
 
@@ -92,7 +96,8 @@ DebeziumDecoder::DebeziumDecoder(TableShape table, DebeziumOptions options)
   source_.Remember(options_.known_source_table);
 }
 
-LineOutcome DebeziumDecoder::Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) {
+LineOutcome DebeziumDecoder::Decode(std::string_view line, std::optional<std::string_view> key_line,
+                                    CurrentRows* current, RowBuffer* out) {
   if (IsBlank(line)) return LineOutcome::Ignored("blank line");
   const int64_t before = out->rows();
   std::optional<LineOutcome> known = DecodeKnownPrefix(line, key_line, current, out);
@@ -118,10 +123,11 @@ LineOutcome DebeziumDecoder::Decode(std::string_view line, std::optional<std::st
   return outcome;
 }
 
-LineOutcome DebeziumDecoder::DecodeMessage(const JsonToken& root, std::optional<std::string_view> key_line, CurrentRows* current,
-                                           RowBuffer* out) {
+LineOutcome DebeziumDecoder::DecodeMessage(const JsonToken& root, std::optional<std::string_view> key_line,
+                                           CurrentRows* current, RowBuffer* out) {
   if (root.is_null()) return LineOutcome::Ignored("tombstone");
-  if (root.kind != JsonKind::kObject) return LineOutcome::Bad("", "a change event is an object, this is " + std::string(NameOf(root.kind)));
+  if (root.kind != JsonKind::kObject)
+    return LineOutcome::Bad("", "a change event is an object, this is " + std::string(NameOf(root.kind)));
 
   LineOutcome problem;
   const JsonToken* key = ParseKeyLine(key_line, &problem);
@@ -131,7 +137,8 @@ LineOutcome DebeziumDecoder::DecodeMessage(const JsonToken& root, std::optional<
   const JsonToken* message_key = FindMember(root, "key");
   const JsonToken* value = FindMember(root, "value");
   if (value == nullptr) value = FindMember(root, "payload");
-  if (message_key == nullptr || value == nullptr || FindMember(root, "op") != nullptr) return DecodeEnveloped(root, key, current, out);
+  if (message_key == nullptr || value == nullptr || FindMember(root, "op") != nullptr)
+    return DecodeEnveloped(root, key, current, out);
   if (value->is_null()) return LineOutcome::Ignored("tombstone");
   if (IsObject(message_key)) key = message_key;
   if (message_key->kind == JsonKind::kString) {
@@ -143,26 +150,34 @@ LineOutcome DebeziumDecoder::DecodeMessage(const JsonToken& root, std::optional<
     value = &inner_tape_.root();
   }
   if (value->is_null()) return LineOutcome::Ignored("tombstone");
-  if (value->kind != JsonKind::kObject) return LineOutcome::Bad("value", "is " + std::string(NameOf(value->kind)) + ", not an event");
+  if (value->kind != JsonKind::kObject)
+    return LineOutcome::Bad("value", "is " + std::string(NameOf(value->kind)) + ", not an event");
   return DecodeEnveloped(*value, key, current, out);
 }
 
-LineOutcome DebeziumDecoder::DecodeEnveloped(const JsonToken& root, const JsonToken* key, CurrentRows* current, RowBuffer* out) {
+LineOutcome DebeziumDecoder::DecodeEnveloped(const JsonToken& root, const JsonToken* key,
+                                             CurrentRows* current, RowBuffer* out) {
   const JsonToken* payload = FindMember(root, "payload");
   const JsonToken* schema = FindMember(root, "schema");
   shapes_ = nullptr;
-  if (payload == nullptr || schema == nullptr || FindMember(root, "op") != nullptr) return DecodePayload(root, key, current, out);
-  if (root.length != 2) return LineOutcome::Bad("", "an envelope has 'schema' and 'payload' alone, this one has more, or one of them twice");
+  if (payload == nullptr || schema == nullptr || FindMember(root, "op") != nullptr)
+    return DecodePayload(root, key, current, out);
+  if (root.length != 2)
+    return LineOutcome::Bad(
+        "", "an envelope has 'schema' and 'payload' alone, this one has more, or one of them twice");
   if (payload->is_null()) return LineOutcome::Ignored("tombstone");
-  if (payload->kind != JsonKind::kObject) return LineOutcome::Bad("payload", "is " + std::string(NameOf(payload->kind)) + ", not an event");
+  if (payload->kind != JsonKind::kObject)
+    return LineOutcome::Bad("payload", "is " + std::string(NameOf(payload->kind)) + ", not an event");
   std::string why;
   if (IsObject(schema) && !UseSchema(*schema, &why)) return LineOutcome::Bad("schema", why);
   return DecodePayload(*payload, key, current, out);
 }
 
-LineOutcome DebeziumDecoder::DecodePayload(const JsonToken& payload, const JsonToken* key, CurrentRows* current, RowBuffer* out) {
+LineOutcome DebeziumDecoder::DecodePayload(const JsonToken& payload, const JsonToken* key,
+                                           CurrentRows* current, RowBuffer* out) {
   Event event(payload);
-  if (!event.repeated.empty()) return LineOutcome::Bad(std::string(event.repeated), "comes twice in the event");
+  if (!event.repeated.empty())
+    return LineOutcome::Bad(std::string(event.repeated), "comes twice in the event");
   event.key = PayloadOf(key);
   return DecodeEvent(event, current, out);
 }
@@ -170,7 +185,8 @@ LineOutcome DebeziumDecoder::DecodePayload(const JsonToken& payload, const JsonT
 LineOutcome DebeziumDecoder::DecodeEvent(Event& event, CurrentRows* current, RowBuffer* out) {
   if (event.op == nullptr) return DecodeWithoutOp(event);
   if (event.op->kind != JsonKind::kString) {
-    return LineOutcome::Bad("op", "is " + std::string(NameOf(event.op->kind)) + ", one of the texts c, r, u, d, t, m is wanted");
+    return LineOutcome::Bad(
+        "op", "is " + std::string(NameOf(event.op->kind)) + ", one of the texts c, r, u, d, t, m is wanted");
   }
   if (event.op->view() == "m") return LineOutcome::Ignored("message");
   if (event.op->length != 1 || std::string_view("crudt").find(event.op->text[0]) == std::string_view::npos) {
@@ -178,13 +194,12 @@ LineOutcome DebeziumDecoder::DecodeEvent(Event& event, CurrentRows* current, Row
   }
   const SourceName name = SourceNameOf(event.source);
   switch (source_.Ask(name)) {
-    case SourceChoice::Answer::kOurs:
-      break;
-    case SourceChoice::Answer::kOther:
-      return LineOutcome::Ignored("another source table");
+    case SourceChoice::Answer::kOurs: break;
+    case SourceChoice::Answer::kOther: return LineOutcome::Ignored("another source table");
     case SourceChoice::Answer::kMixed:
-      return LineOutcome::Bad("source.table", "is of " + name.ToString() + ", while this ingest takes " + source_.chosen() +
-                                                  ": one ingest takes one source table, chosen by its name with the schema");
+      return LineOutcome::Bad("source.table",
+                              "is of " + name.ToString() + ", while this ingest takes " + source_.chosen() +
+                                  ": one ingest takes one source table, chosen by its name with the schema");
   }
   event.FindLogPosition();
   return DecodeChange(event, current, out);
@@ -192,15 +207,18 @@ LineOutcome DebeziumDecoder::DecodeEvent(Event& event, CurrentRows* current, Row
 
 LineOutcome DebeziumDecoder::DecodeChange(const Event& event, CurrentRows* current, RowBuffer* out) {
   if (event.op->text[0] == 't') {
-    if (table_.key_columns.empty()) return LineOutcome::Bad("op", "is a truncate, but the table has no primary key to delete by");
-    if (!options_.truncate_deletes) return LineOutcome::Bad("op", "is a truncate, which this ingest was told not to take");
+    if (table_.key_columns.empty())
+      return LineOutcome::Bad("op", "is a truncate, but the table has no primary key to delete by");
+    if (!options_.truncate_deletes)
+      return LineOutcome::Bad("op", "is a truncate, which this ingest was told not to take");
     LineOutcome outcome;
     outcome.fate = LineFate::kTruncate;
     return outcome;
   }
   if (event.op->text[0] == 'd') return Delete(event, out);
   if (!IsObject(event.after)) {
-    const std::string found = event.after == nullptr ? "is missing" : "is " + std::string(NameOf(event.after->kind));
+    const std::string found =
+        event.after == nullptr ? "is missing" : "is " + std::string(NameOf(event.after->kind));
     return LineOutcome::Bad("after", found + ", an object with the row is wanted");
   }
   return event.op->text[0] == 'u' ? Update(event, current, out) : Insert(event, current, out);
@@ -218,7 +236,8 @@ LineOutcome DebeziumDecoder::DecodeWithoutOp(const Event& event) {
   if (FindMember(root, "ddl") != nullptr) return DecodeDdl(event);
   std::string foreign = RecogniseForeignJson(root);
   const bool is_foreign = !foreign.empty();
-  LineOutcome outcome = is_foreign ? LineOutcome::Bad("", std::move(foreign)) : LineOutcome::Bad("op", "is missing");
+  LineOutcome outcome =
+      is_foreign ? LineOutcome::Bad("", std::move(foreign)) : LineOutcome::Bad("op", "is missing");
   outcome.foreign_form = is_foreign;
   return outcome;
 }
@@ -227,9 +246,11 @@ LineOutcome DebeziumDecoder::DecodeWithoutOp(const Event& event) {
 LineOutcome DebeziumDecoder::DecodeDdl(const Event& event) const {
   const SourceName name = SourceNameOf(event.source);
   const JsonToken* changes = FindMember(*event.root, "tableChanges");
-  if (changes == nullptr || changes->kind != JsonKind::kArray || changes->length == 0) return LineOutcome::Ignored("schema change of no table");
-  const bool ours = source_.chosen().empty() ? (options_.source_table.empty() || name.Matches(options_.source_table))
-                                             : name.ToString() == source_.chosen();
+  if (changes == nullptr || changes->kind != JsonKind::kArray || changes->length == 0)
+    return LineOutcome::Ignored("schema change of no table");
+  const bool ours = source_.chosen().empty()
+                        ? (options_.source_table.empty() || name.Matches(options_.source_table))
+                        : name.ToString() == source_.chosen();
   if (!ours) return LineOutcome::Ignored("schema change of another table");
   const JsonToken* snapshot = IsObject(event.source) ? FindMember(*event.source, "snapshot") : nullptr;
   if (snapshot != nullptr && snapshot->kind == JsonKind::kString && snapshot->view() != "false") {
@@ -238,7 +259,8 @@ LineOutcome DebeziumDecoder::DecodeDdl(const Event& event) const {
   for (const JsonToken* change = changes->begin(); change != changes->end(); change = change->next()) {
     const JsonToken* type = IsObject(change) ? FindMember(*change, "type") : nullptr;
     if (type != nullptr && type->view() == "CREATE" && source_.chosen().empty()) continue;
-    return LineOutcome::Bad("ddl", "the source changed its table (" + Excerpt(*FindMember(*event.root, "ddl")) +
+    return LineOutcome::Bad("ddl", "the source changed its table (" +
+                                       Excerpt(*FindMember(*event.root, "ddl")) +
                                        "): schema changes in mid-stream are not taken yet");
   }
   return LineOutcome::Ignored("schema of a new table");
@@ -249,7 +271,8 @@ LineOutcome DebeziumDecoder::Insert(const Event& event, CurrentRows* current, Ro
   FieldProblem problem;
   if (create && old_key_ != nullptr && !table_.key_columns.empty()) {
     deleted_key_.TruncateTo(0);
-    if (!rows_.Append(*old_key_, shapes_, RowReader::Strictness::kKeyOnly, &deleted_key_, nullptr, &problem)) {
+    if (!rows_.Append(*old_key_, shapes_, RowReader::Strictness::kKeyOnly, &deleted_key_, nullptr,
+                      &problem)) {
       return BadField("headers.__debezium.oldkey", std::move(problem));
     }
     deleted_key_.CloseRow(RowKind::kDelete);
@@ -257,13 +280,16 @@ LineOutcome DebeziumDecoder::Insert(const Event& event, CurrentRows* current, Ro
   }
   // Only the second half of a key change can leave out values; in any other create the placeholder's words are data.
   const bool key_change = create && !deleted_position_.empty() && deleted_position_ == event.log_position;
-  return AppendAfter(event, RowKind::kInsert, nullptr, key_change ? OldRow::kDeleted : OldRow::kNone, current, out);
+  return AppendAfter(event, RowKind::kInsert, nullptr, key_change ? OldRow::kDeleted : OldRow::kNone, current,
+                     out);
 }
 
 LineOutcome DebeziumDecoder::Update(const Event& event, CurrentRows* current, RowBuffer* out) {
-  if (table_.key_columns.empty()) return LineOutcome::Bad("op", "is an update, but the table has no primary key to update by");
+  if (table_.key_columns.empty())
+    return LineOutcome::Bad("op", "is an update, but the table has no primary key to update by");
   if (!IsNullOrAbsent(event.before) && !IsObject(event.before)) {
-    return LineOutcome::Bad("before", "is " + std::string(NameOf(event.before->kind)) + ", an object or null is wanted");
+    return LineOutcome::Bad(
+        "before", "is " + std::string(NameOf(event.before->kind)) + ", an object or null is wanted");
   }
   if (!IsObject(event.before) || !HasKey(*event.before)) {
     return AppendAfter(event, RowKind::kUpdateAfter, nullptr, OldRow::kSameKey, current, out);
@@ -281,20 +307,25 @@ LineOutcome DebeziumDecoder::Update(const Event& event, CurrentRows* current, Ro
     return AppendAfter(event, RowKind::kInsert, whole, OldRow::kOldKey, current, out);
   }
   if (table_.keep_update_before && whole != nullptr) {
-    if (!rows_.Append(*whole, shapes_, RowReader::Strictness::kWhole, out, nullptr, &problem)) return BadField("before", std::move(problem));
+    if (!rows_.Append(*whole, shapes_, RowReader::Strictness::kWhole, out, nullptr, &problem))
+      return BadField("before", std::move(problem));
     out->CloseRow(RowKind::kUpdateBefore);
   }
   return AppendAfter(event, RowKind::kUpdateAfter, whole, OldRow::kSameKey, current, out);
 }
 
 LineOutcome DebeziumDecoder::Delete(const Event& event, RowBuffer* out) {
-  if (table_.key_columns.empty()) return LineOutcome::Bad("op", "is a delete, but the table has no primary key to delete by");
+  if (table_.key_columns.empty())
+    return LineOutcome::Bad("op", "is a delete, but the table has no primary key to delete by");
   const bool has_before = IsObject(event.before);
   if (!IsNullOrAbsent(event.before) && !has_before) {
-    return LineOutcome::Bad("before", "is " + std::string(NameOf(event.before->kind)) + ", an object is wanted");
+    return LineOutcome::Bad("before",
+                            "is " + std::string(NameOf(event.before->kind)) + ", an object is wanted");
   }
   const JsonToken* image = has_before ? event.before : event.key;
-  if (!IsObject(image)) return LineOutcome::Bad("before", "is null and there is no message key: nothing says which row to delete");
+  if (!IsObject(image))
+    return LineOutcome::Bad("before",
+                            "is null and there is no message key: nothing says which row to delete");
   FieldProblem problem;
   const int64_t row = out->rows();
   if (!rows_.Append(*image, shapes_, RowReader::Strictness::kKeyOnly, out, nullptr, &problem)) {
@@ -312,8 +343,8 @@ LineOutcome DebeziumDecoder::Delete(const Event& event, RowBuffer* out) {
   return outcome;
 }
 
-LineOutcome DebeziumDecoder::AppendAfter(const Event& event, RowKind kind, const JsonToken* before, OldRow old_row, CurrentRows* current,
-                                         RowBuffer* out) {
+LineOutcome DebeziumDecoder::AppendAfter(const Event& event, RowKind kind, const JsonToken* before,
+                                         OldRow old_row, CurrentRows* current, RowBuffer* out) {
   FieldProblem problem;
   unavailable_.clear();
   std::vector<int>* unavailable = old_row == OldRow::kNone ? nullptr : &unavailable_;
@@ -328,16 +359,19 @@ LineOutcome DebeziumDecoder::AppendAfter(const Event& event, RowKind kind, const
   return LineOutcome::Applied();
 }
 
-LineOutcome DebeziumDecoder::FillUnavailable(const JsonToken* before, OldRow old_row, CurrentRows* current, RowBuffer* out) {
+LineOutcome DebeziumDecoder::FillUnavailable(const JsonToken* before, OldRow old_row, CurrentRows* current,
+                                             RowBuffer* out) {
   std::optional<CurrentRows::Row> found;
   for (const int column : unavailable_) {
     const std::string& name = table_.fields[column].name;
-    if (table_.is_key(column)) return LineOutcome::Bad("after." + name, "was not sent by the source, though it is part of the key");
+    if (table_.is_key(column))
+      return LineOutcome::Bad("after." + name, "was not sent by the source, though it is part of the key");
     const JsonToken* old_value = before == nullptr ? nullptr : FindMember(*before, name);
     if (old_value != nullptr) {
       std::string why;
       const ValueShape& shape = shapes_ == nullptr ? kPlainShape : (*shapes_)[column];
-      if (!AppendValue(*old_value, shape, options_.modes, &out->column(column), &why)) return LineOutcome::Bad("before." + name, why);
+      if (!AppendValue(*old_value, shape, options_.modes, &out->column(column), &why))
+        return LineOutcome::Bad("before." + name, why);
       continue;
     }
     if (current == nullptr) {
@@ -346,17 +380,19 @@ LineOutcome DebeziumDecoder::FillUnavailable(const JsonToken* before, OldRow old
       return needs;
     }
     if (!found) {
-      Result<std::optional<CurrentRows::Row>> answer = old_row == OldRow::kSameKey
-                                                           ? current->Find(*out, out->rows(), false)
-                                                           : current->Find(deleted_key_, 0, old_row == OldRow::kDeleted);
+      Result<std::optional<CurrentRows::Row>> answer =
+          old_row == OldRow::kSameKey ? current->Find(*out, out->rows(), false)
+                                      : current->Find(deleted_key_, 0, old_row == OldRow::kDeleted);
       if (!answer.ok()) {
-        return LineOutcome::Bad("after." + name, "was not sent by the source, and looking it up failed: " + answer.status().ToString());
+        return LineOutcome::Bad("after." + name, "was not sent by the source, and looking it up failed: " +
+                                                     answer.status().ToString());
       }
       found = *answer;
     }
     if (!found) {
       return LineOutcome::Bad("after." + name,
-                              "was not sent by the source because it did not change, and the table has no row of that key to take it from");
+                              "was not sent by the source because it did not change, and the table has no "
+                              "row of that key to take it from");
     }
     out->column(column).AppendFrom(found->rows->column(column), found->row);
   }
@@ -374,7 +410,8 @@ bool DebeziumDecoder::SameKey(const JsonToken& before, const JsonToken& after) c
   return std::all_of(table_.key_columns.begin(), table_.key_columns.end(), [&](int column) {
     const JsonToken* old_value = FindMember(before, table_.fields[column].name);
     const JsonToken* new_value = FindMember(after, table_.fields[column].name);
-    return new_value != nullptr && old_value->kind == new_value->kind && old_value->view() == new_value->view();
+    return new_value != nullptr && old_value->kind == new_value->kind &&
+           old_value->view() == new_value->view();
   });
 }
 
@@ -383,7 +420,8 @@ bool DebeziumDecoder::SameKey(const JsonToken& before, const JsonToken& after) c
 bool DebeziumDecoder::UseSchema(const JsonToken& schema, std::string* why) {
   std::string text;
   AppendJson(schema, &text);
-  const auto known = std::find_if(schemas_.begin(), schemas_.end(), [&](const auto& one) { return one->text == text; });
+  const auto known =
+      std::find_if(schemas_.begin(), schemas_.end(), [&](const auto& one) { return one->text == text; });
   if (known != schemas_.end()) {
     shapes_ = &(*known)->by_column;
     std::rotate(schemas_.begin(), known, known + 1);
@@ -408,14 +446,20 @@ bool DebeziumDecoder::UseSchema(const JsonToken& schema, std::string* why) {
 // A schema is several times as long as the event in it and does not change: a line that begins with the very bytes of one that was read
 // before is read from its payload on.
 void DebeziumDecoder::RememberPrefix(std::string_view line) {
-  if (shapes_ == nullptr || schemas_.empty() || shapes_ != &schemas_.front()->by_column || !schemas_.front()->prefix.empty()) return;
+  if (shapes_ == nullptr || schemas_.empty() || shapes_ != &schemas_.front()->by_column ||
+      !schemas_.front()->prefix.empty())
+    return;
   size_t schema_bytes = 0;
-  if (!line.starts_with(kSchemaStart) || !inner_tape_.ParseFirst(line.substr(kSchemaStart.size()), &schema_bytes)) return;
+  if (!line.starts_with(kSchemaStart) ||
+      !inner_tape_.ParseFirst(line.substr(kSchemaStart.size()), &schema_bytes))
+    return;
   const size_t end = kSchemaStart.size() + schema_bytes;
-  if (line.substr(end).starts_with(kPayloadStart)) schemas_.front()->prefix = line.substr(0, end + kPayloadStart.size());
+  if (line.substr(end).starts_with(kPayloadStart))
+    schemas_.front()->prefix = line.substr(0, end + kPayloadStart.size());
 }
 
-std::optional<LineOutcome> DebeziumDecoder::DecodeKnownPrefix(std::string_view line, std::optional<std::string_view> key_line,
+std::optional<LineOutcome> DebeziumDecoder::DecodeKnownPrefix(std::string_view line,
+                                                              std::optional<std::string_view> key_line,
                                                               CurrentRows* current, RowBuffer* out) {
   for (const auto& schema : schemas_) {
     if (schema->prefix.empty() || !line.starts_with(schema->prefix)) continue;
@@ -423,7 +467,8 @@ std::optional<LineOutcome> DebeziumDecoder::DecodeKnownPrefix(std::string_view l
     size_t payload_bytes = 0;
     if (!tape_.ParseFirst(rest, &payload_bytes)) return std::nullopt;
     std::string_view end = rest.substr(payload_bytes);
-    while (!end.empty() && (end.front() == ' ' || end.front() == '\t' || end.front() == '\r')) end.remove_prefix(1);
+    while (!end.empty() && (end.front() == ' ' || end.front() == '\t' || end.front() == '\r'))
+      end.remove_prefix(1);
     if (end.empty() || end.front() != '}' || !IsBlank(end.substr(1))) return std::nullopt;
     const JsonToken& payload = tape_.root();
     if (payload.is_null()) return LineOutcome::Ignored("tombstone");
@@ -438,7 +483,8 @@ std::optional<LineOutcome> DebeziumDecoder::DecodeKnownPrefix(std::string_view l
 }
 
 // {"topic":…,"key":{…},"headers":{…}}, or the key alone. The key's own envelope is taken off by who uses it.
-const JsonToken* DebeziumDecoder::ParseKeyLine(std::optional<std::string_view> key_line, LineOutcome* problem) {
+const JsonToken* DebeziumDecoder::ParseKeyLine(std::optional<std::string_view> key_line,
+                                               LineOutcome* problem) {
   old_key_ = nullptr;
   if (!key_line || IsBlank(*key_line)) return nullptr;
   if (!key_tape_.Parse(*key_line)) {
@@ -448,7 +494,8 @@ const JsonToken* DebeziumDecoder::ParseKeyLine(std::optional<std::string_view> k
   const JsonToken& root = key_tape_.root();
   if (root.kind != JsonKind::kObject) return nullptr;
   const JsonToken* key = FindMember(root, "key");
-  if (key == nullptr || !(IsObject(key) || (key->is_null() && FindMember(root, "topic") != nullptr))) return PayloadOf(&root);
+  if (key == nullptr || !(IsObject(key) || (key->is_null() && FindMember(root, "topic") != nullptr)))
+    return PayloadOf(&root);
   const JsonToken* headers = FindMember(root, "headers");
   if (IsObject(headers)) old_key_ = PayloadOf(FindMember(*headers, "__debezium.oldkey"));
   return PayloadOf(key);

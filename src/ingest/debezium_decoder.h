@@ -32,7 +32,8 @@ class DebeziumDecoder final : public LineDecoder {
  public:
   DebeziumDecoder(TableShape table, DebeziumOptions options);
 
-  LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) override;
+  LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current,
+                     RowBuffer* out) override;
   std::string source_table() const override { return source_.chosen(); }
 
  private:
@@ -44,9 +45,12 @@ class DebeziumDecoder final : public LineDecoder {
   };
   struct Event;
 
-  LineOutcome DecodeMessage(const JsonToken& root, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out);
-  LineOutcome DecodeEnveloped(const JsonToken& root, const JsonToken* key, CurrentRows* current, RowBuffer* out);
-  LineOutcome DecodePayload(const JsonToken& payload, const JsonToken* key, CurrentRows* current, RowBuffer* out);
+  LineOutcome DecodeMessage(const JsonToken& root, std::optional<std::string_view> key_line,
+                            CurrentRows* current, RowBuffer* out);
+  LineOutcome DecodeEnveloped(const JsonToken& root, const JsonToken* key, CurrentRows* current,
+                              RowBuffer* out);
+  LineOutcome DecodePayload(const JsonToken& payload, const JsonToken* key, CurrentRows* current,
+                            RowBuffer* out);
   LineOutcome DecodeEvent(Event& event, CurrentRows* current, RowBuffer* out);
   LineOutcome DecodeChange(const Event& event, CurrentRows* current, RowBuffer* out);
   LineOutcome DecodeWithoutOp(const Event& event);
@@ -63,12 +67,14 @@ class DebeziumDecoder final : public LineDecoder {
     kOldKey,   // the row that has the key in deleted_key_ now
     kDeleted,  // the row that had the key in deleted_key_ before its delete
   };
-  LineOutcome AppendAfter(const Event& event, RowKind kind, const JsonToken* before, OldRow old_row, CurrentRows* current, RowBuffer* out);
+  LineOutcome AppendAfter(const Event& event, RowKind kind, const JsonToken* before, OldRow old_row,
+                          CurrentRows* current, RowBuffer* out);
   LineOutcome FillUnavailable(const JsonToken* before, OldRow old_row, CurrentRows* current, RowBuffer* out);
   bool HasKey(const JsonToken& image) const;
   bool SameKey(const JsonToken& before, const JsonToken& after) const;
   bool UseSchema(const JsonToken& schema, std::string* why);
-  std::optional<LineOutcome> DecodeKnownPrefix(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current,
+  std::optional<LineOutcome> DecodeKnownPrefix(std::string_view line,
+                                               std::optional<std::string_view> key_line, CurrentRows* current,
                                                RowBuffer* out);
   void RememberPrefix(std::string_view line);
   const JsonToken* ParseKeyLine(std::optional<std::string_view> key_line, LineOutcome* problem);
@@ -83,7 +89,7 @@ class DebeziumDecoder final : public LineDecoder {
   const JsonToken* old_key_ = nullptr;  // of the line's header, valid during Decode
   const std::vector<ValueShape>* shapes_ = nullptr;
   std::vector<std::unique_ptr<KnownSchema>> schemas_;  // newest first, a few
-  RowBuffer deleted_key_;       // the key of the last delete, when it may be half of a key change
+  RowBuffer deleted_key_;         // the key of the last delete, when it may be half of a key change
   std::string deleted_position_;  // its log position; empty: none
   std::vector<int> unavailable_;
 };

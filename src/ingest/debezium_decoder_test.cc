@@ -12,7 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TableShape Table(bool keep_update_before = false) { return ShapeOf("id INT, v STRING, big STRING", {"id"}, keep_update_before); }
+TableShape Table(bool keep_update_before = false) {
+  return ShapeOf("id INT, v STRING, big STRING", {"id"}, keep_update_before);
+}
 
 TEST(DebeziumDecoder, AChangeOfTheKeyInsideOneEventDeletesAndInserts) {
   MapTable table(Table());
@@ -22,7 +24,8 @@ TEST(DebeziumDecoder, AChangeOfTheKeyInsideOneEventDeletesAndInserts) {
 }
 
 TEST(DebeziumDecoder, AnUpdateBeforeIsGivenOnlyWhenTheImageIsWholeAndTheTableKeepsIt) {
-  const std::string whole = R"({"op":"u","before":{"id":1,"v":"a","big":"x"},"after":{"id":1,"v":"b","big":"x"}})";
+  const std::string whole =
+      R"({"op":"u","before":{"id":1,"v":"a","big":"x"},"after":{"id":1,"v":"b","big":"x"}})";
   MapTable keeps(Table(true));
   keeps.Feed(whole);
   keeps.Feed(R"({"op":"u","before":null,"after":{"id":1,"v":"c","big":"x"}})");
@@ -42,18 +45,27 @@ TEST(DebeziumDecoder, ABeforeImageWithoutTheKeyIsNotUsed) {
 TEST(DebeziumDecoder, OfADeleteOnlyTheKeyCounts) {
   TableShape shape = ShapeOf("id INT, v STRING NOT NULL, n TINYINT NOT NULL, m TINYINT", {"id"});
   MapTable table(shape);
-  EXPECT_EQ(table.Feed(R"({"op":"d","before":{"id":1,"v":null,"n":1000,"m":1000},"after":null})").fate, LineFate::kApplied);
+  EXPECT_EQ(table.Feed(R"({"op":"d","before":{"id":1,"v":null,"n":1000,"m":1000},"after":null})").fate,
+            LineFate::kApplied);
   EXPECT_THAT(table.changes(), ElementsAre("-D|1||0|null"));
-  EXPECT_EQ(table.Feed(R"({"op":"d","before":{"id":"1","v":null,"n":1,"m":1},"after":null})").fate, LineFate::kBad);
+  EXPECT_EQ(table.Feed(R"({"op":"d","before":{"id":"1","v":null,"n":1,"m":1},"after":null})").fate,
+            LineFate::kBad);
 }
 
 TEST(DebeziumDecoder, ADeleteMayHaveItsKeyInTheMessageAlone) {
   MapTable table(Table());
-  EXPECT_EQ(table.Feed(R"({"op":"d","before":null,"after":null})", R"({"topic":"t","key":{"id":7}})").fate, LineFate::kApplied);
-  EXPECT_EQ(table.Feed(R"({"op":"d","before":null,"after":null})", R"({"schema":{},"payload":{"id":8}})").fate, LineFate::kApplied);
-  EXPECT_EQ(table.Feed(R"({"key":{"id":9},"value":{"op":"d","before":null,"after":null}})").fate, LineFate::kApplied);
-  EXPECT_EQ(table.Feed(R"({"topic":"t","key":"{\"id\":10}","payload":"{\"op\":\"d\",\"before\":null}"})").fate, LineFate::kApplied);
-  EXPECT_THAT(table.changes(), ElementsAre("-D|7|null|null", "-D|8|null|null", "-D|9|null|null", "-D|10|null|null"));
+  EXPECT_EQ(table.Feed(R"({"op":"d","before":null,"after":null})", R"({"topic":"t","key":{"id":7}})").fate,
+            LineFate::kApplied);
+  EXPECT_EQ(
+      table.Feed(R"({"op":"d","before":null,"after":null})", R"({"schema":{},"payload":{"id":8}})").fate,
+      LineFate::kApplied);
+  EXPECT_EQ(table.Feed(R"({"key":{"id":9},"value":{"op":"d","before":null,"after":null}})").fate,
+            LineFate::kApplied);
+  EXPECT_EQ(
+      table.Feed(R"({"topic":"t","key":"{\"id\":10}","payload":"{\"op\":\"d\",\"before\":null}"})").fate,
+      LineFate::kApplied);
+  EXPECT_THAT(table.changes(),
+              ElementsAre("-D|7|null|null", "-D|8|null|null", "-D|9|null|null", "-D|10|null|null"));
   EXPECT_EQ(table.Feed(R"({"op":"d","before":null})", "null").fate, LineFate::kBad);
   EXPECT_EQ(table.Feed(R"({"op":"d","before":null})", "not json").fate, LineFate::kBad);
 }
@@ -61,7 +73,8 @@ TEST(DebeziumDecoder, ADeleteMayHaveItsKeyInTheMessageAlone) {
 TEST(DebeziumDecoder, WithoutAPrimaryKeyOnlyInsertsAreTaken) {
   MapTable table(ShapeOf("id INT", {}));
   EXPECT_EQ(table.Feed(R"({"op":"r","after":{"id":1}})").fate, LineFate::kApplied);
-  for (const char* line : {R"({"op":"u","after":{"id":1}})", R"({"op":"d","before":{"id":1}})", R"({"op":"t"})"}) {
+  for (const char* line :
+       {R"({"op":"u","after":{"id":1}})", R"({"op":"d","before":{"id":1}})", R"({"op":"t"})"}) {
     const LineOutcome outcome = table.Feed(line);
     EXPECT_EQ(outcome.fate, LineFate::kBad) << line;
     EXPECT_THAT(outcome.reason, HasSubstr("no primary key"));
@@ -75,14 +88,17 @@ TEST(DebeziumDecoder, AValueNotSentComesFromTheRowOfTheKey) {
   table.Feed(R"({"op":"c","after":{"id":1,"v":"a","big":"long"}})");
   table.Feed(std::string(R"({"op":"u","after":{"id":1,"v":"b","big":)") + kUnsent + "}}");
   EXPECT_THAT(table.Rows(), ElementsAre("big=long|id=1|v=b"));
-  const LineOutcome unknown = table.Feed(std::string(R"({"op":"u","after":{"id":5,"v":"b","big":)") + kUnsent + "}}");
+  const LineOutcome unknown =
+      table.Feed(std::string(R"({"op":"u","after":{"id":5,"v":"b","big":)") + kUnsent + "}}");
   EXPECT_EQ(unknown.fate, LineFate::kBad);
   EXPECT_EQ(unknown.field, "after.big");
 }
 
 TEST(DebeziumDecoder, AValueNotSentWithAWholeBeforeImageComesFromThere) {
   MapTable table(Table());
-  table.Feed(std::string(R"({"op":"u","before":{"id":1,"v":"a","big":"old"},"after":{"id":1,"v":"b","big":)") + kUnsent + "}}");
+  table.Feed(
+      std::string(R"({"op":"u","before":{"id":1,"v":"a","big":"old"},"after":{"id":1,"v":"b","big":)") +
+      kUnsent + "}}");
   EXPECT_THAT(table.Rows(), ElementsAre("big=old|id=1|v=b"));
 }
 
@@ -90,13 +106,15 @@ TEST(DebeziumDecoder, TheWordsOfThePlaceholderAreDataInAnInsert) {
   MapTable table(Table());
   table.Feed(std::string(R"({"op":"c","after":{"id":1,"v":"a","big":)") + kUnsent + "}}");
   table.Feed(std::string(R"({"op":"r","after":{"id":2,"v":"a","big":)") + kUnsent + "}}");
-  EXPECT_THAT(table.Rows(), ElementsAre("big=__debezium_unavailable_value|id=1|v=a", "big=__debezium_unavailable_value|id=2|v=a"));
+  EXPECT_THAT(table.Rows(), ElementsAre("big=__debezium_unavailable_value|id=1|v=a",
+                                        "big=__debezium_unavailable_value|id=2|v=a"));
 }
 
 TEST(DebeziumDecoder, TheCreateOfAKeyChangeTakesTheOldKeysRow) {
   const std::string source = R"("source":{"table":"t","lsn":100,"txId":7})";
   const std::string remove = R"({"op":"d","before":{"id":1,"v":null,"big":null},)" + source + "}";
-  const std::string create = std::string(R"({"op":"c","after":{"id":2,"v":"b","big":)") + kUnsent + "}," + source + "}";
+  const std::string create =
+      std::string(R"({"op":"c","after":{"id":2,"v":"b","big":)") + kUnsent + "}," + source + "}";
   for (const bool tombstone : {true, false}) {
     MapTable table(Table());
     table.Feed(R"({"op":"c","after":{"id":1,"v":"a","big":"long"}})");
@@ -111,7 +129,8 @@ TEST(DebeziumDecoder, TheCreateOfAKeyChangeTakesTheOldKeysRow) {
   MapTable other(Table());
   other.Feed(R"({"op":"c","after":{"id":1,"v":"a","big":"long"}})");
   other.Feed(remove);
-  other.Feed(std::string(R"({"op":"c","after":{"id":2,"v":"b","big":)") + kUnsent + R"(},"source":{"table":"t","lsn":101,"txId":7}})");
+  other.Feed(std::string(R"({"op":"c","after":{"id":2,"v":"b","big":)") + kUnsent +
+             R"(},"source":{"table":"t","lsn":101,"txId":7}})");
   EXPECT_THAT(other.Rows(), ElementsAre("big=__debezium_unavailable_value|id=2|v=b"));
   // The header of the message says it as well.
   MapTable headed(Table());
@@ -133,7 +152,10 @@ TEST(DebeziumDecoder, AKeyChangeInsideOneEventTakesTheOldKeysRowToo) {
 TEST(DebeziumDecoder, AsksForRowsWhenItHasNone) {
   DebeziumDecoder decoder(Table(), {});
   RowBuffer rows(Table().fields);
-  EXPECT_EQ(decoder.Decode(std::string(R"({"op":"u","after":{"id":1,"v":"b","big":)") + kUnsent + "}}", std::nullopt, nullptr, &rows).fate,
+  EXPECT_EQ(decoder
+                .Decode(std::string(R"({"op":"u","after":{"id":1,"v":"b","big":)") + kUnsent + "}}",
+                        std::nullopt, nullptr, &rows)
+                .fate,
             LineFate::kNeedsRows);
   EXPECT_EQ(rows.rows(), 0);
   EXPECT_EQ(rows.column(0).size(), 0);
@@ -142,15 +164,22 @@ TEST(DebeziumDecoder, AsksForRowsWhenItHasNone) {
 TEST(DebeziumDecoder, ABadLineLeavesNothingBehind) {
   RowBuffer rows(Table(true).fields);
   DebeziumDecoder decoder(Table(true), {});
-  ASSERT_EQ(decoder.Decode(R"({"op":"c","after":{"id":1,"v":"a","big":"x"}})", std::nullopt, nullptr, &rows).fate, LineFate::kApplied);
-  EXPECT_EQ(decoder.Decode(R"({"op":"u","before":{"id":1,"v":"a","big":"x"},"after":{"id":1,"v":"b","big":7}})", std::nullopt, nullptr, &rows).fate,
+  ASSERT_EQ(
+      decoder.Decode(R"({"op":"c","after":{"id":1,"v":"a","big":"x"}})", std::nullopt, nullptr, &rows).fate,
+      LineFate::kApplied);
+  EXPECT_EQ(decoder
+                .Decode(R"({"op":"u","before":{"id":1,"v":"a","big":"x"},"after":{"id":1,"v":"b","big":7}})",
+                        std::nullopt, nullptr, &rows)
+                .fate,
             LineFate::kBad);
   EXPECT_EQ(rows.rows(), 1);
   for (int i = 0; i < rows.num_columns(); ++i) EXPECT_EQ(rows.column(i).size(), 1);
 }
 
 TEST(DebeziumDecoder, OneSourceTableIsTakenAndAnotherRefusedOrIgnored) {
-  const auto event = [](const char* source) { return std::string(R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":{)") + source + "}}"; };
+  const auto event = [](const char* source) {
+    return std::string(R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":{)") + source + "}}";
+  };
   MapTable first(Table());
   EXPECT_EQ(first.Feed(event(R"("db":"d","schema":"public","table":"a")")).fate, LineFate::kApplied);
   const LineOutcome mixed = first.Feed(event(R"("db":"d","schema":"archive","table":"a")"));
@@ -162,8 +191,10 @@ TEST(DebeziumDecoder, OneSourceTableIsTakenAndAnotherRefusedOrIgnored) {
     DebeziumOptions options;
     options.source_table = wanted;
     MapTable chosen(Table(), options);
-    EXPECT_EQ(chosen.Feed(event(R"("db":"d","schema":"public","table":"a")")).fate, LineFate::kApplied) << wanted;
-    EXPECT_EQ(chosen.Feed(event(R"("db":"d","schema":"public","table":"b")")).rule, "another source table") << wanted;
+    EXPECT_EQ(chosen.Feed(event(R"("db":"d","schema":"public","table":"a")")).fate, LineFate::kApplied)
+        << wanted;
+    EXPECT_EQ(chosen.Feed(event(R"("db":"d","schema":"public","table":"b")")).rule, "another source table")
+        << wanted;
   }
   DebeziumOptions mysql;
   mysql.source_table = "d.a";
@@ -185,9 +216,11 @@ TEST(DebeziumDecoder, ReadsEachSchemaForItselfAlsoWhenTheyAlternate) {
   for (int i = 0; i < 40; ++i) {
     char schema[600];
     std::snprintf(schema, sizeof(schema), kSchema, i % 11);
-    const std::string payload = R"({"op":"c","after":{"id":)" + std::to_string(i) + R"(,"d":"AMg="}})";  // 200 unscaled
+    const std::string payload =
+        R"({"op":"c","after":{"id":)" + std::to_string(i) + R"(,"d":"AMg="}})";  // 200 unscaled
     const std::string spaced = i % 5 == 0 ? " " : "";
-    const LineOutcome outcome = table.Feed("{\"schema\":" + spaced + schema + ",\"payload\":" + payload + spaced + "}" + spaced);
+    const LineOutcome outcome =
+        table.Feed("{\"schema\":" + spaced + schema + ",\"payload\":" + payload + spaced + "}" + spaced);
     EXPECT_EQ(outcome.fate, i % 11 <= 6 ? LineFate::kApplied : LineFate::kBad) << i << " " << outcome.reason;
   }
   EXPECT_EQ(table.rows().begin()->second.at("d"), "200.0000");
@@ -217,27 +250,34 @@ TEST(DebeziumDecoder, AKnownSchemaDoesNotHideWhatFollowsIt) {
 
 TEST(DebeziumDecoder, SchemaChangesOfTheSourceAreRefusedOnlyForTheTable) {
   const auto ddl = [](const char* type, const char* table, const char* snapshot) {
-    return std::string(R"({"source":{"db":"d","table":")") + table + R"(","snapshot":")" + snapshot + R"("},"databaseName":"d","ddl":"alter …","tableChanges":[{"type":")" +
-           type + R"(","id":"x"}]})";
+    return std::string(R"({"source":{"db":"d","table":")") + table + R"(","snapshot":")" + snapshot +
+           R"("},"databaseName":"d","ddl":"alter …","tableChanges":[{"type":")" + type + R"(","id":"x"}]})";
   };
   MapTable table(Table());
   EXPECT_EQ(table.Feed(ddl("CREATE", "t", "true")).fate, LineFate::kIgnored);
   EXPECT_EQ(table.Feed(ddl("CREATE", "t", "false")).fate, LineFate::kIgnored);
-  ASSERT_EQ(table.Feed(R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":{"db":"d","table":"t"}})").fate, LineFate::kApplied);
+  ASSERT_EQ(
+      table.Feed(R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":{"db":"d","table":"t"}})").fate,
+      LineFate::kApplied);
   EXPECT_EQ(table.Feed(ddl("ALTER", "other", "false")).fate, LineFate::kIgnored);
   EXPECT_EQ(table.Feed(ddl("ALTER", "t", "false")).fate, LineFate::kBad);
   EXPECT_EQ(table.Feed(ddl("DROP", "t", "false")).fate, LineFate::kBad);
-  EXPECT_EQ(table.Feed(R"({"source":{"db":"d","table":null},"ddl":"use d","tableChanges":[]})").fate, LineFate::kIgnored);
+  EXPECT_EQ(table.Feed(R"({"source":{"db":"d","table":null},"ddl":"use d","tableChanges":[]})").fate,
+            LineFate::kIgnored);
 }
 
 TEST(JsonTokens, OfOddTypesNeverCrash) {
   MapTable table(Table());
-  for (const char* line : {R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":7})", R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":{"table":7,"lsn":"x"}})"}) {
+  for (const char* line :
+       {R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":7})",
+        R"({"op":"c","after":{"id":1,"v":"a","big":"x"},"source":{"table":7,"lsn":"x"}})"}) {
     EXPECT_EQ(table.Feed(line).fate, LineFate::kApplied) << line;
   }
-  for (const char* line : {R"({"status":7,"id":1})", R"({"ddl":1,"tableChanges":7})", R"({"ddl":null,"tableChanges":[1]})", R"({"schema":1,"payload":{}})",
-                           R"({"schema":{"fields":1},"payload":{"op":"c","after":{"id":"x"}}})", R"({"key":1,"value":2})", R"({"key":"x","value":{}})",
-                           R"({"op":"d","before":{}})", R"({"op":"u","before":[],"after":{}})", R"({"op":"c","after":{}})"}) {
+  for (const char* line :
+       {R"({"status":7,"id":1})", R"({"ddl":1,"tableChanges":7})", R"({"ddl":null,"tableChanges":[1]})",
+        R"({"schema":1,"payload":{}})", R"({"schema":{"fields":1},"payload":{"op":"c","after":{"id":"x"}}})",
+        R"({"key":1,"value":2})", R"({"key":"x","value":{}})", R"({"op":"d","before":{}})",
+        R"({"op":"u","before":[],"after":{}})", R"({"op":"c","after":{}})"}) {
     const LineOutcome outcome = table.Feed(line);
     EXPECT_TRUE(outcome.fate == LineFate::kBad || outcome.fate == LineFate::kIgnored) << line;
   }

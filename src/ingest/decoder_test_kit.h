@@ -25,7 +25,8 @@
 
 namespace headrace::ingest {
 
-inline TableShape ShapeOf(const std::string& columns, const std::vector<std::string>& keys, bool keep_update_before = false) {
+inline TableShape ShapeOf(const std::string& columns, const std::vector<std::string>& keys,
+                          bool keep_update_before = false) {
   TableShape table;
   table.fields = *ParseColumns(columns);
   for (const std::string& key : keys) {
@@ -45,7 +46,8 @@ inline std::string CellText(const ColumnBuffer& column, int64_t row) {
   const TypeRoot root = column.type().root;
   if (!column.type().is_nested()) {
     std::string text = ToText(column.ValueAt(row), column.type());
-    if (root != TypeRoot::kTimestamp && root != TypeRoot::kTimestampLtz && root != TypeRoot::kTime) return text;
+    if (root != TypeRoot::kTimestamp && root != TypeRoot::kTimestampLtz && root != TypeRoot::kTime)
+      return text;
     const bool zoned = text.back() == 'Z';
     if (zoned) text.pop_back();
     while (text.find('.') != std::string::npos && (text.back() == '0' || text.back() == '.')) text.pop_back();
@@ -118,7 +120,8 @@ class MapTable {
     for (const auto& [key, row] : rows_) {
       std::string text;
       for (const auto& [name, value] : row) {
-        if (std::find(leave_out.begin(), leave_out.end(), name) == leave_out.end()) text += (text.empty() ? "" : "|") + name + "=" + value;
+        if (std::find(leave_out.begin(), leave_out.end(), name) == leave_out.end())
+          text += (text.empty() ? "" : "|") + name + "=" + value;
       }
       texts.push_back(std::move(text));
     }

@@ -12,7 +12,8 @@ constexpr uint8_t kNoDigit = 0xFF;
 constexpr std::array<uint8_t, 256> Base64Values(bool url) {
   std::array<uint8_t, 256> values{};
   for (uint8_t& value : values) value = kNoDigit;
-  for (size_t i = 0; i < kDigits.size(); ++i) values[static_cast<uint8_t>(kDigits[i])] = static_cast<uint8_t>(i);
+  for (size_t i = 0; i < kDigits.size(); ++i)
+    values[static_cast<uint8_t>(kDigits[i])] = static_cast<uint8_t>(i);
   if (url) {
     values['+'] = values['/'] = kNoDigit;
     values['-'] = 62;

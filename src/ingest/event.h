@@ -17,9 +17,14 @@ namespace headrace::ingest {
 
 // How values are written that do not say it themselves: plain Debezium without its schema, or JSON lines. The words are those of the
 // connector's settings. kUnsaid takes what can only mean one thing and refuses a value that could mean two.
-enum class DecimalMode { kUnsaid, kPrecise, kString };           // decimal.handling.mode
-enum class BinaryMode { kUnsaid, kBase64, kBase64Url, kHex };    // binary.handling.mode
-enum class TimeMode { kAdaptive, kMicroseconds, kConnect, kNanoseconds };  // time.precision.mode; ISO text is seen by itself
+enum class DecimalMode { kUnsaid, kPrecise, kString };         // decimal.handling.mode
+enum class BinaryMode { kUnsaid, kBase64, kBase64Url, kHex };  // binary.handling.mode
+enum class TimeMode {
+  kAdaptive,
+  kMicroseconds,
+  kConnect,
+  kNanoseconds
+};  // time.precision.mode; ISO text is seen by itself
 
 struct ValueModes {
   DecimalMode decimal = DecimalMode::kUnsaid;
@@ -40,7 +45,8 @@ struct LineOutcome {
   std::string_view rule;  // static text: "tombstone", "heartbeat" …
   std::string field;      // dotted path, "after.name"; empty: the line as a whole
   std::string reason;
-  bool foreign_form = false;  // kBad because the line is of a form that is not read here at all: the input is refused
+  bool foreign_form =
+      false;  // kBad because the line is of a form that is not read here at all: the input is refused
   // The delete before may be the first half of a key change whose second half is still to come: do not commit between them.
   bool open_delete = false;
 
@@ -79,7 +85,8 @@ class LineDecoder {
  public:
   virtual ~LineDecoder() = default;
   // `line` without its line end; `key_line` the message key's line, or nothing. `current` may be null: see kNeedsRows.
-  virtual LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) = 0;
+  virtual LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line,
+                             CurrentRows* current, RowBuffer* out) = 0;
   // Of forms whose inputs begin with a header: it is read by ReadHeader, also when an input is continued in its middle.
   virtual bool wants_header() const { return false; }
   virtual LineOutcome ReadHeader(std::string_view) { return {}; }

@@ -14,18 +14,12 @@ Result<EventFormat> ParseEventFormat(std::string_view name) {
 
 std::string_view NameOf(EventFormat format) {
   switch (format) {
-    case EventFormat::kAuto:
-      return "auto";
-    case EventFormat::kDebeziumJson:
-      return "debezium-json";
-    case EventFormat::kJson:
-      return "json";
-    case EventFormat::kCsv:
-      return "csv";
-    case EventFormat::kParquet:
-      return "parquet";
-    case EventFormat::kArrow:
-      return "arrow";
+    case EventFormat::kAuto: return "auto";
+    case EventFormat::kDebeziumJson: return "debezium-json";
+    case EventFormat::kJson: return "json";
+    case EventFormat::kCsv: return "csv";
+    case EventFormat::kParquet: return "parquet";
+    case EventFormat::kArrow: return "arrow";
   }
   return "";
 }

@@ -8,7 +8,8 @@
 
 namespace headrace::ingest {
 
-Result<EventFormat> ParseEventFormat(std::string_view name);  // "debezium-json", "json", "csv", "parquet", "arrow", "auto" or ""
+Result<EventFormat> ParseEventFormat(
+    std::string_view name);  // "debezium-json", "json", "csv", "parquet", "arrow", "auto" or ""
 std::string_view NameOf(EventFormat format);
 
 }  // namespace headrace::ingest

@@ -13,7 +13,8 @@
 namespace headrace::ingest {
 namespace {
 
-constexpr size_t kMaxDecimalBytes = 8192;  // PostgreSQL's numeric has at most 147 455 digits, 61 kB; real ones a few hundred bytes
+constexpr size_t kMaxDecimalBytes =
+    8192;  // PostgreSQL's numeric has at most 147 455 digits, 61 kB; real ones a few hundred bytes
 constexpr int32_t kMaxScale = 20000;
 
 // The digits that count: without point, sign, exponent, leading and trailing zeros.
@@ -33,9 +34,11 @@ bool KeepsDigits(Float value, const std::string& digits) {
   if (digits.size() <= static_cast<size_t>(std::numeric_limits<Float>::digits10)) return true;
   if (digits.size() > 1100) return false;
   char buffer[1200];
-  const auto exact =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific, static_cast<int>(digits.size()) - 1);
-  if (exact.ec == std::errc() && SignificantDigits({buffer, static_cast<size_t>(exact.ptr - buffer)}) == digits) return true;
+  const auto exact = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific,
+                                   static_cast<int>(digits.size()) - 1);
+  if (exact.ec == std::errc() &&
+      SignificantDigits({buffer, static_cast<size_t>(exact.ptr - buffer)}) == digits)
+    return true;
   const auto shortest = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific);
   return SignificantDigits({buffer, static_cast<size_t>(shortest.ptr - buffer)}) == digits;
 }
@@ -47,7 +50,8 @@ bool ExactFloating(std::string_view text, const char* type, Float* value, std::s
     return true;
   }
   if (text == "Infinity" || text == "-Infinity") {
-    *value = text.front() == '-' ? -std::numeric_limits<Float>::infinity() : std::numeric_limits<Float>::infinity();
+    *value = text.front() == '-' ? -std::numeric_limits<Float>::infinity()
+                                 : std::numeric_limits<Float>::infinity();
     return true;
   }
   if (!LooksLikeNumber(text)) {
@@ -64,7 +68,8 @@ bool ExactFloating(std::string_view text, const char* type, Float* value, std::s
     *why = "not a number";
     return false;
   }
-  const std::string digits = text.size() <= static_cast<size_t>(std::numeric_limits<Float>::digits10) ? "" : SignificantDigits(text);
+  const std::string digits =
+      text.size() <= static_cast<size_t>(std::numeric_limits<Float>::digits10) ? "" : SignificantDigits(text);
   if ((*value == 0 && !digits.empty()) || !KeepsDigits(*value, digits)) {
     *why = std::string("more digits than ") + type + " holds";
     return false;
@@ -148,22 +153,28 @@ bool WholeNumber(std::string_view text, int64_t* value, std::string* why) {
   return false;
 }
 
-bool ExactFloat(std::string_view text, float* value, std::string* why) { return ExactFloating(text, "FLOAT", value, why); }
-bool ExactDouble(std::string_view text, double* value, std::string* why) { return ExactFloating(text, "DOUBLE", value, why); }
+bool ExactFloat(std::string_view text, float* value, std::string* why) {
+  return ExactFloating(text, "FLOAT", value, why);
+}
+bool ExactDouble(std::string_view text, double* value, std::string* why) {
+  return ExactFloating(text, "DOUBLE", value, why);
+}
 
-bool ExactDecimal(std::string_view text, int32_t precision, int32_t scale, arrow::Decimal128* value, std::string* why) {
+bool ExactDecimal(std::string_view text, int32_t precision, int32_t scale, arrow::Decimal128* value,
+                  std::string* why) {
   const Result<arrow::Decimal128> parsed = ParseDecimal(text, precision, scale);
   if (parsed.ok()) {
     *value = *parsed;
     return true;
   }
-  *why = LooksLikeNumber(text) ? "more digits than DECIMAL(" + std::to_string(precision) + ", " + std::to_string(scale) + ") holds"
+  *why = LooksLikeNumber(text) ? "more digits than DECIMAL(" + std::to_string(precision) + ", " +
+                                     std::to_string(scale) + ") holds"
                                : "not a number";
   return false;
 }
 
-bool DecimalFromBytes(std::string_view bytes, int32_t bytes_scale, int32_t precision, int32_t scale, arrow::Decimal128* value,
-                      std::string* why) {
+bool DecimalFromBytes(std::string_view bytes, int32_t bytes_scale, int32_t precision, int32_t scale,
+                      arrow::Decimal128* value, std::string* why) {
   if (bytes.size() <= 16 && !bytes.empty() && bytes_scale == scale) {
     unsigned __int128 bits = static_cast<int8_t>(bytes.front()) < 0 ? ~static_cast<unsigned __int128>(0) : 0;
     for (const char c : bytes) bits = bits << 8 | static_cast<uint8_t>(c);
@@ -173,7 +184,8 @@ bool DecimalFromBytes(std::string_view bytes, int32_t bytes_scale, int32_t preci
     return false;
   }
   std::string text;
-  return TextFromDecimalBytes(bytes, bytes_scale, &text, why) && ExactDecimal(text, precision, scale, value, why);
+  return TextFromDecimalBytes(bytes, bytes_scale, &text, why) &&
+         ExactDecimal(text, precision, scale, value, why);
 }
 
 bool TextFromDecimalBytes(std::string_view bytes, int32_t bytes_scale, std::string* text, std::string* why) {
@@ -182,7 +194,8 @@ bool TextFromDecimalBytes(std::string_view bytes, int32_t bytes_scale, std::stri
     return false;
   }
   if (bytes.size() > kMaxDecimalBytes || bytes_scale > kMaxScale || bytes_scale < -kMaxScale) {
-    *why = "a decimal of " + std::to_string(bytes.size()) + " bytes and scale " + std::to_string(bytes_scale) + ", at most 8192 and 20000";
+    *why = "a decimal of " + std::to_string(bytes.size()) + " bytes and scale " +
+           std::to_string(bytes_scale) + ", at most 8192 and 20000";
     return false;
   }
   const bool negative = static_cast<int8_t>(bytes.front()) < 0;

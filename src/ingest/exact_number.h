@@ -21,11 +21,12 @@ bool WholeNumber(std::string_view text, int64_t* value, std::string* why);
 bool ExactFloat(std::string_view text, float* value, std::string* why);
 bool ExactDouble(std::string_view text, double* value, std::string* why);
 
-bool ExactDecimal(std::string_view text, int32_t precision, int32_t scale, arrow::Decimal128* value, std::string* why);
+bool ExactDecimal(std::string_view text, int32_t precision, int32_t scale, arrow::Decimal128* value,
+                  std::string* why);
 
 // An unscaled number as Java's BigDecimal gives it: big-endian two's complement of any length, with its own scale.
-bool DecimalFromBytes(std::string_view bytes, int32_t bytes_scale, int32_t precision, int32_t scale, arrow::Decimal128* value,
-                      std::string* why);
+bool DecimalFromBytes(std::string_view bytes, int32_t bytes_scale, int32_t precision, int32_t scale,
+                      arrow::Decimal128* value, std::string* why);
 // The same as text, with exactly `bytes_scale` digits after the point.
 bool TextFromDecimalBytes(std::string_view bytes, int32_t bytes_scale, std::string* text, std::string* why);
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/number_text.h"
 #include "ingest/encoded_bytes.h"
 #include "ingest/exact_number.h"
-#include "format/number_text.h"
 
 namespace headrace::ingest {
 namespace {
@@ -93,7 +93,8 @@ std::string Decimal(std::string_view base64, int32_t bytes_scale, int32_t precis
   EXPECT_TRUE(DecodeBase64(base64, false, &bytes));
   arrow::Decimal128 value;
   std::string why;
-  return DecimalFromBytes(bytes, bytes_scale, precision, scale, &value, &why) ? DecimalText(value, scale) : why;
+  return DecimalFromBytes(bytes, bytes_scale, precision, scale, &value, &why) ? DecimalText(value, scale)
+                                                                              : why;
 }
 std::string DecimalsText(std::string_view base64, int32_t scale) {
   std::string bytes;
@@ -126,7 +127,8 @@ TEST(DecimalFromBytes, KeepsEveryDigitAcrossScales) {
 TEST(TextFromDecimalBytes, HasAllDigitsOfLongNumbers) {
   EXPECT_EQ(DecimalsText("ATo=", 2), "3.14");
   EXPECT_EQ(DecimalsText("AQ==", 30), "0.000000000000000000000000000001");
-  EXPECT_EQ(DecimalsText("/giBGRxTlo/KeaWixz7HOr0lHmfXUcZ+6w==", 9), "-12345678901234567890123456789012345678901234567890.123456789");
+  EXPECT_EQ(DecimalsText("/giBGRxTlo/KeaWixz7HOr0lHmfXUcZ+6w==", 9),
+            "-12345678901234567890123456789012345678901234567890.123456789");
   EXPECT_EQ(DecimalsText("AA==", 0), "0");
   EXPECT_EQ(DecimalsText("AA==", 2), "0.00");
   EXPECT_EQ(DecimalsText("gA==", 0), "-128");
@@ -140,7 +142,8 @@ TEST(TextFromDecimalBytes, HasAllDigitsOfLongNumbers) {
 
 TEST(Base64, IsStrict) {
   std::string out = "kept";
-  for (const char* wrong : {"A", "AA", "AAA", "A===", "AA=A", "AB==", "AAB=", "AA==AAAA", "A A=", "====", "AA=", "AA-_"}) {
+  for (const char* wrong :
+       {"A", "AA", "AAA", "A===", "AA=A", "AB==", "AAB=", "AA==AAAA", "A A=", "====", "AA=", "AA-_"}) {
     EXPECT_FALSE(DecodeBase64(wrong, false, &out)) << wrong;
     EXPECT_EQ(out, "kept") << wrong;
   }

@@ -6,10 +6,12 @@ namespace {
 bool Has(const JsonToken& object, std::string_view name) { return FindMember(object, name) != nullptr; }
 
 constexpr std::string_view kReadInstead =
-    "; read here are Debezium's JSON events (with or without their schema), JSON lines, CSV, Parquet and Arrow. ";
+    "; read here are Debezium's JSON events (with or without their schema), JSON lines, CSV, Parquet and "
+    "Arrow. ";
 
 std::string Refusal(std::string_view form, std::string_view advice) {
-  return "this is " + std::string(form) + ", a form that is not read yet" + std::string(kReadInstead) + std::string(advice);
+  return "this is " + std::string(form) + ", a form that is not read yet" + std::string(kReadInstead) +
+         std::string(advice);
 }
 
 }  // namespace
@@ -19,10 +21,12 @@ std::string RecogniseForeignJson(const JsonToken& root) {
   if (Has(root, "isDdl") || (Has(root, "data") && Has(root, "database") && Has(root, "mysqlType"))) {
     return Refusal("a Canal JSON message", "Let Debezium capture the source instead");
   }
-  if (Has(root, "type") && Has(root, "database") && (Has(root, "data") || Has(root, "def") || Has(root, "sql"))) {
+  if (Has(root, "type") && Has(root, "database") &&
+      (Has(root, "data") || Has(root, "def") || Has(root, "sql"))) {
     return Refusal("a Maxwell JSON message", "Let Debezium capture the source instead");
   }
-  if (Has(root, "action") && (Has(root, "columns") || Has(root, "identity") || Has(root, "lsn") || Has(root, "xid"))) {
+  if (Has(root, "action") &&
+      (Has(root, "columns") || Has(root, "identity") || Has(root, "lsn") || Has(root, "xid"))) {
     return Refusal("wal2json output (format version 2)", "Use Debezium's PostgreSQL connector");
   }
   if (Has(root, "change") && (Has(root, "xid") || Has(root, "nextlsn") || root.length == 1)) {
@@ -47,7 +51,8 @@ std::string RecogniseForeignText(std::string_view line) {
   constexpr std::string_view kHex = "0123456789ABCDEFabcdef";
   if (!take(kHex) || !skip('/') || !take(kHex) || !skip(' ') || !take("0123456789") || !skip(' ')) return {};
   const std::string_view rest = line.substr(i);
-  if (rest.starts_with("BEGIN") || rest.starts_with("COMMIT") || rest.starts_with("table ") || rest.starts_with("message: ")) {
+  if (rest.starts_with("BEGIN") || rest.starts_with("COMMIT") || rest.starts_with("table ") ||
+      rest.starts_with("message: ")) {
     return Refusal("the text of PostgreSQL's test_decoding", "Use Debezium's PostgreSQL connector");
   }
   if (!rest.empty() && rest.find_first_not_of(kHex) == std::string_view::npos) {

@@ -19,7 +19,9 @@ bool IsObject(const JsonToken* token) { return token != nullptr && token->kind =
 const JsonToken* Payload(const JsonToken* token) {
   if (!IsObject(token)) return nullptr;
   const JsonToken* payload = FindMember(*token, "payload");
-  return payload != nullptr && FindMember(*token, "schema") != nullptr ? (IsObject(payload) ? payload : nullptr) : token;
+  return payload != nullptr && FindMember(*token, "schema") != nullptr
+             ? (IsObject(payload) ? payload : nullptr)
+             : token;
 }
 
 // One sampled line that is a change of a row.
@@ -40,7 +42,8 @@ class SampledEvent {
     if (key_line != nullptr && key_tape_.Parse(*key_line)) key_ = KeyOfRecord(key_tape_.root());
     event_ = Payload(root);
     if (event_ != root) schema_ = FindMember(*root, "schema");
-    return event_ != nullptr && FindMember(*event_, "op") != nullptr && IsObject(FindMember(*event_, "source"));
+    return event_ != nullptr && FindMember(*event_, "op") != nullptr &&
+           IsObject(FindMember(*event_, "source"));
   }
 
   bool is_broken() const { return broken_; }
@@ -56,7 +59,8 @@ class SampledEvent {
     std::vector<std::string> names;
     const JsonToken* key = Payload(key_);
     if (key == nullptr) return names;
-    for (const JsonToken* name = key->begin(); name != key->end(); name = name[1].next()) names.emplace_back(name->view());
+    for (const JsonToken* name = key->begin(); name != key->end(); name = name[1].next())
+      names.emplace_back(name->view());
     return names;
   }
 
@@ -122,15 +126,18 @@ class PlainColumns {
   std::vector<PlainType> types_;
 };
 
-Result<NewTable> Finish(std::vector<DataField> fields, std::vector<std::string> message_key, const CreateRequest& request) {
+Result<NewTable> Finish(std::vector<DataField> fields, std::vector<std::string> message_key,
+                        const CreateRequest& request) {
   NewTable table;
   table.fields = std::move(fields);
   table.primary_keys = request.primary_key.empty() ? std::move(message_key) : request.primary_key;
   table.partition_keys = request.partition_by;
   table.options = request.table_options;
   if (table.primary_keys.empty()) {
-    return Invalid("creating the table: nothing says what its primary key is; name it by --primary-key, give the message keys by --keys FILE, or "
-                   "make a table without a key first by `headrace create`");
+    return Invalid(
+        "creating the table: nothing says what its primary key is; name it by --primary-key, give the "
+        "message keys by --keys FILE, or "
+        "make a table without a key first by `headrace create`");
   }
   return table;
 }
@@ -153,7 +160,8 @@ std::vector<std::string> SourceTablesOf(const Sample& sample) {
   return names;
 }
 
-Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& options, const CreateRequest& request) {
+Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& options,
+                                 const CreateRequest& request) {
   SampledEvent event;
   PlainColumns columns;
   std::vector<std::string> message_key;
@@ -173,7 +181,8 @@ Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& opti
     }
     std::vector<ConnectField> connect;
     std::string why;
-    if (!ReadConnectFields(*image, &connect, &why)) return Invalid("creating the table from the schema of line ", i + 1, ": ", why);
+    if (!ReadConnectFields(*image, &connect, &why))
+      return Invalid("creating the table from the schema of line ", i + 1, ": ", why);
     std::vector<DataField> fields;
     for (ConnectField& one : connect) {
       DataField field;
@@ -185,19 +194,23 @@ Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& opti
   }
   if (columns.empty()) {
     return Invalid("creating the table: the first ", sample.lines.size(), " lines have no change event",
-                   options.source_table.empty() ? "" : " of the source table " + options.source_table, " to take its columns from");
+                   options.source_table.empty() ? "" : " of the source table " + options.source_table,
+                   " to take its columns from");
   }
   HEADRACE_ASSIGN_OR_RETURN(std::vector<DataField> fields, columns.Fields(options.modes));
   return Finish(std::move(fields), std::move(message_key), request);
 }
 
-Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& options, const CreateRequest& request) {
+Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& options,
+                                  const CreateRequest& request) {
   JsonTape tape;
   PlainColumns columns;
   for (const std::string& line : sample.lines) {
     if (tape.Parse(line) && IsObject(&tape.root())) columns.Add(tape.root(), options.kind_column);
   }
-  if (columns.empty()) return Invalid("creating the table: the first ", sample.lines.size(), " lines hold no row to take its columns from");
+  if (columns.empty())
+    return Invalid("creating the table: the first ", sample.lines.size(),
+                   " lines hold no row to take its columns from");
   ValueModes modes = options.modes;
   modes.decimal = DecimalMode::kString;  // text is text in plain rows
   if (modes.binary == BinaryMode::kUnsaid) modes.binary = BinaryMode::kHex;
@@ -205,7 +218,8 @@ Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& opt
   return Finish(std::move(fields), {}, request);
 }
 
-Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options, const CreateRequest& request) {
+Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options,
+                            const CreateRequest& request) {
   std::vector<CsvField> header;
   std::vector<CsvField> record;
   std::string why = "there is no header";
@@ -218,16 +232,20 @@ Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options, 
     if (field.text != options.kind_column || field.text.empty()) columns.TypeOf(field.text);
   }
   for (size_t i = 1; i < sample.lines.size(); ++i) {
-    if (!SplitCsvRecord(sample.lines[i], options.csv_delimiter, &record, &why) || record.size() != header.size()) continue;
+    if (!SplitCsvRecord(sample.lines[i], options.csv_delimiter, &record, &why) ||
+        record.size() != header.size())
+      continue;
     for (size_t j = 0; j < record.size(); ++j) {
       const bool null = !record[j].quoted && (record[j].text.empty() || record[j].text == options.csv_null);
-      if (!null && (options.kind_column.empty() || header[j].text != options.kind_column)) columns.TypeOf(header[j].text).AddText(record[j].text);
+      if (!null && (options.kind_column.empty() || header[j].text != options.kind_column))
+        columns.TypeOf(header[j].text).AddText(record[j].text);
     }
   }
   return Finish(columns.FieldsOfText(), {}, request);
 }
 
-Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options, const CreateRequest& request) {
+Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options,
+                              const CreateRequest& request) {
   std::vector<DataField> fields;
   for (const std::shared_ptr<arrow::Field>& column : schema.fields()) {
     if (!options.kind_column.empty() && column->name() == options.kind_column) continue;

@@ -23,10 +23,13 @@ struct Sample {
   std::vector<std::string> keys;  // the message key of each line; empty: no keys file
 };
 
-Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& options, const CreateRequest& request);
-Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& options, const CreateRequest& request);
+Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& options,
+                                 const CreateRequest& request);
+Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& options,
+                                  const CreateRequest& request);
 Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options, const CreateRequest& request);
-Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options, const CreateRequest& request);
+Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options,
+                              const CreateRequest& request);
 
 // The source tables of the sampled events up to the first line that is not JSON, as "schema.table".
 std::vector<std::string> SourceTablesOf(const Sample& sample);

@@ -24,27 +24,33 @@ Sample SampleOf(const std::string& fixture, const std::string& keys = {}) {
 }
 
 TEST(TableOfDebezium, TakesExactTypesFromTheEnvelopeAndTheKeyFromTheMessages) {
-  const NewTable table =
-      *TableOfDebezium(SampleOf("customers.debezium-schema.jsonl", "customers.debezium-schema.keys.jsonl"), {}, {});
-  EXPECT_THAT(TypesOf(table), ElementsAre("customer_id BIGINT NOT NULL", "name STRING NOT NULL", "email STRING", "plan STRING NOT NULL",
-                                          "address STRING"));
+  const NewTable table = *TableOfDebezium(
+      SampleOf("customers.debezium-schema.jsonl", "customers.debezium-schema.keys.jsonl"), {}, {});
+  EXPECT_THAT(TypesOf(table), ElementsAre("customer_id BIGINT NOT NULL", "name STRING NOT NULL",
+                                          "email STRING", "plan STRING NOT NULL", "address STRING"));
   EXPECT_THAT(table.primary_keys, ElementsAre("customer_id"));
 }
 
 TEST(TableOfDebezium, KeepsTheOrderOfTheKey) {
   IngestOptions options;
   options.source_table = "order_lines";
-  const NewTable table = *TableOfDebezium(SampleOf("pk-change.debezium.jsonl", "pk-change.debezium.keys.jsonl"), options, {});
+  const NewTable table =
+      *TableOfDebezium(SampleOf("pk-change.debezium.jsonl", "pk-change.debezium.keys.jsonl"), options, {});
   EXPECT_THAT(table.primary_keys, ElementsAre("order_id", "line_no"));
-  EXPECT_THAT(TypesOf(table), ElementsAre("line_no BIGINT", "order_id BIGINT", "sku STRING", "quantity BIGINT"));
+  EXPECT_THAT(TypesOf(table),
+              ElementsAre("line_no BIGINT", "order_id BIGINT", "sku STRING", "quantity BIGINT"));
 }
 
 TEST(TableOfDebezium, WithoutAKeyIsRefused) {
-  EXPECT_THAT(TableOfDebezium(SampleOf("customers.debezium-schema.jsonl"), {}, {}).status().ToString(), HasSubstr("--primary-key"));
+  EXPECT_THAT(TableOfDebezium(SampleOf("customers.debezium-schema.jsonl"), {}, {}).status().ToString(),
+              HasSubstr("--primary-key"));
   IngestOptions options;
   options.source_table = "notes";
-  EXPECT_THAT(TableOfDebezium(SampleOf("pk-change.debezium.jsonl", "pk-change.debezium.keys.jsonl"), options, {}).status().ToString(),
-              HasSubstr("--primary-key"));
+  EXPECT_THAT(
+      TableOfDebezium(SampleOf("pk-change.debezium.jsonl", "pk-change.debezium.keys.jsonl"), options, {})
+          .status()
+          .ToString(),
+      HasSubstr("--primary-key"));
 }
 
 TEST(TableOfDebezium, RefusesPlainDecimalsWhoseScaleIsNotSaid) {
@@ -57,7 +63,8 @@ TEST(TableOfDebezium, RefusesPlainDecimalsWhoseScaleIsNotSaid) {
 TEST(TableOfDebezium, KnowsEveryTypeOfTheEnvelope) {
   CreateRequest request;
   request.primary_key = {"id"};
-  const NewTable table = *TableOfDebezium(SampleOf("types.precise-adaptive.debezium-schema.jsonl.zst"), {}, request);
+  const NewTable table =
+      *TableOfDebezium(SampleOf("types.precise-adaptive.debezium-schema.jsonl.zst"), {}, request);
   std::map<std::string, std::string> types;
   for (const DataField& field : table.fields) types[field.name] = ToSql(field.type);
   EXPECT_EQ(types["c_smallint"], "SMALLINT");
@@ -85,8 +92,11 @@ TEST(TableOfDebezium, KnowsEveryTypeOfTheEnvelope) {
 TEST(TableOfJsonLines, GuessesOnlyWhatIsSure) {
   CreateRequest request;
   request.primary_key = {"a"};
-  const auto table = [&](std::vector<std::string> lines) { return TableOfJsonLines({std::move(lines), {}}, {}, request); };
-  EXPECT_THAT(TypesOf(*table({R"({"a":1,"b":1.5,"c":"x","d":true,"e":[1,2]})", R"({"a":2,"b":2,"f":null})", R"({"a":3,"f":"y"})"})),
+  const auto table = [&](std::vector<std::string> lines) {
+    return TableOfJsonLines({std::move(lines), {}}, {}, request);
+  };
+  EXPECT_THAT(TypesOf(*table({R"({"a":1,"b":1.5,"c":"x","d":true,"e":[1,2]})", R"({"a":2,"b":2,"f":null})",
+                              R"({"a":3,"f":"y"})"})),
               ElementsAre("a BIGINT", "b DOUBLE", "c STRING", "d BOOLEAN", "e ARRAY<BIGINT>", "f STRING"));
   EXPECT_THAT(table({R"({"a":1,"f":null})"}).status().ToString(), HasSubstr("'f': it is null in all events"));
   EXPECT_THAT(table({R"({"a":1,"f":{"x":1}})"}).status().ToString(), HasSubstr("objects"));
@@ -98,16 +108,18 @@ TEST(TableOfJsonLines, GuessesOnlyWhatIsSure) {
 TEST(TableOfCsv, TakesTheNamesFromTheHeader) {
   CreateRequest request;
   request.primary_key = {"id"};
-  const NewTable table = *TableOfCsv(
-      {{"id,name,zip,price,day,at,empty,on", "1,a,01234,2.5,2024-05-17,2024-05-17T10:00:00,,true", "2,b,99999,3,2024-05-18,2024-05-17 10:00:00.5,,false"},
-       {}},
-      {}, request);
-  EXPECT_THAT(TypesOf(table), ElementsAre("id BIGINT", "name STRING", "zip STRING", "price DOUBLE", "day DATE", "at TIMESTAMP(6)",
-                                          "empty STRING", "on BOOLEAN"));
+  const NewTable table =
+      *TableOfCsv({{"id,name,zip,price,day,at,empty,on", "1,a,01234,2.5,2024-05-17,2024-05-17T10:00:00,,true",
+                    "2,b,99999,3,2024-05-18,2024-05-17 10:00:00.5,,false"},
+                   {}},
+                  {}, request);
+  EXPECT_THAT(TypesOf(table), ElementsAre("id BIGINT", "name STRING", "zip STRING", "price DOUBLE",
+                                          "day DATE", "at TIMESTAMP(6)", "empty STRING", "on BOOLEAN"));
 }
 
 TEST(SourceTables, AreFoundInAMixedSample) {
-  EXPECT_THAT(SourceTablesOf(SampleOf("multi-table.debezium.jsonl")), ElementsAre("public.customers", "public.orders", "archive.orders"));
+  EXPECT_THAT(SourceTablesOf(SampleOf("multi-table.debezium.jsonl")),
+              ElementsAre("public.customers", "public.orders", "archive.orders"));
 }
 
 }  // namespace

@@ -18,14 +18,18 @@ namespace {
 constexpr size_t kSampledLines = 1000;
 constexpr size_t kLinesToKnowAForm = 20;
 
-bool IsColumnar(EventFormat format) { return format == EventFormat::kParquet || format == EventFormat::kArrow; }
+bool IsColumnar(EventFormat format) {
+  return format == EventFormat::kParquet || format == EventFormat::kArrow;
+}
 
 // By the name's ending, one ".zst" taken off; kAuto when it does not tell.
 EventFormat FormatOfName(std::string_view path) {
   if (path.ends_with(".zst")) path.remove_suffix(4);
   if (path.ends_with(".csv")) return EventFormat::kCsv;
   if (path.ends_with(".parquet")) return EventFormat::kParquet;
-  if (path.ends_with(".arrow") || path.ends_with(".arrows") || path.ends_with(".feather") || path.ends_with(".ipc")) return EventFormat::kArrow;
+  if (path.ends_with(".arrow") || path.ends_with(".arrows") || path.ends_with(".feather") ||
+      path.ends_with(".ipc"))
+    return EventFormat::kArrow;
   return EventFormat::kAuto;
 }
 
@@ -37,7 +41,8 @@ bool IsDebezium(const JsonToken& root) {
   const bool message = Has(root, "key") && (Has(root, "value") || Has(root, "payload"));
   const bool schema_change = Has(root, "ddl") && Has(root, "source");
   const bool boundary = Has(root, "status") && Has(root, "event_count");
-  return event || enveloped || message || schema_change || boundary || (root.length == 1 && Has(root, "ts_ms"));
+  return event || enveloped || message || schema_change || boundary ||
+         (root.length == 1 && Has(root, "ts_ms"));
 }
 
 // What the first lines are: an event makes them Debezium, another object plain rows.
@@ -53,7 +58,8 @@ EventFormat FormatOfLines(const std::vector<std::string>& lines) {
 std::string ForeignFormOf(const std::vector<std::string>& lines) {
   JsonTape tape;
   for (size_t i = 0; i < std::min(lines.size(), kLinesToKnowAForm); ++i) {
-    std::string foreign = tape.Parse(lines[i]) ? RecogniseForeignJson(tape.root()) : RecogniseForeignText(lines[i]);
+    std::string foreign =
+        tape.Parse(lines[i]) ? RecogniseForeignJson(tape.root()) : RecogniseForeignText(lines[i]);
     if (!foreign.empty()) return foreign;
     if (tape.error().empty() && tape.root().kind == JsonKind::kObject && IsDebezium(tape.root())) return {};
   }
@@ -87,7 +93,8 @@ class OpenedIngestion final : public Ingestion {
 };
 
 Status OpenedIngestion::Open() {
-  if (options_.inputs.empty()) return Invalid("ingesting: no input was given; name files, a glob, or - for standard input");
+  if (options_.inputs.empty())
+    return Invalid("ingesting: no input was given; name files, a glob, or - for standard input");
   HEADRACE_ASSIGN_OR_RETURN(inputs_.paths, ExpandInputs(options_.inputs));
   inputs_.format = options_.format;
   if (inputs_.format == EventFormat::kAuto) inputs_.format = FormatOfName(inputs_.paths.front());
@@ -100,18 +107,22 @@ Status OpenedIngestion::Open() {
 
 Status OpenedIngestion::CheckOptions() const {
   const auto stdins = std::count(inputs_.paths.begin(), inputs_.paths.end(), "-");
-  if (stdins > 1) return Invalid("ingesting: standard input (-) is named ", stdins, " times; it can be read once");
+  if (stdins > 1)
+    return Invalid("ingesting: standard input (-) is named ", stdins, " times; it can be read once");
   if (stdins == 1 && inputs_.format == EventFormat::kParquet) {
-    return Unsupported("ingesting: ", NameOf(inputs_.format), " is read from files, not from standard input; write it to a file first");
+    return Unsupported("ingesting: ", NameOf(inputs_.format),
+                       " is read from files, not from standard input; write it to a file first");
   }
   std::vector<std::string> sorted = inputs_.paths;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) return Invalid("ingesting: the input ", *twice, " is named twice");
   if (!options_.keys_file.empty() && inputs_.paths.size() != 1) {
-    return Invalid("ingesting: a keys file goes with one input, line by line; there are ", inputs_.paths.size());
+    return Invalid("ingesting: a keys file goes with one input, line by line; there are ",
+                   inputs_.paths.size());
   }
-  if (options_.commit_every.rows && *options_.commit_every.rows < 1) return Invalid("ingesting: a commit every ", *options_.commit_every.rows, " rows; at least 1");
+  if (options_.commit_every.rows && *options_.commit_every.rows < 1)
+    return Invalid("ingesting: a commit every ", *options_.commit_every.rows, " rows; at least 1");
   return options_.job.empty() ? Status::OK() : CheckJobName(options_.job);
 }
 
@@ -129,7 +140,8 @@ Status OpenedIngestion::LookAtLines() {
     if (!sample_.lines.empty()) break;
   }
   if (options_.keys_file.empty()) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<LineSource> keys, LineSource::Open(options_.keys_file, LineSourceOptions{}));
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<LineSource> keys,
+                            LineSource::Open(options_.keys_file, LineSourceOptions{}));
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, keys->Peek(options_.cancel));
   for (size_t i = 0; i < std::min(lines.size(), kSampledLines); ++i) sample_.keys.emplace_back(lines[i]);
   return Status::OK();
@@ -145,7 +157,8 @@ Status OpenedIngestion::ChooseFormat() {
     inputs_.format = EventFormat::kDebeziumJson;  // nothing to read: any will do
     return Status::OK();
   }
-  return Invalid("ingesting ", inputs_.paths.front(), ": its first lines do not tell what it is; say so by --format, one of debezium-json, json, "
+  return Invalid("ingesting ", inputs_.paths.front(),
+                 ": its first lines do not tell what it is; say so by --format, one of debezium-json, json, "
                  "csv, parquet, arrow");
 }
 
@@ -158,22 +171,21 @@ Status OpenedIngestion::CheckForm() const {
   if (!options_.source_table.empty() || !options_.dead_letter_file.empty()) return Status::OK();
   const std::vector<std::string> tables = SourceTablesOf(sample_);
   if (tables.size() <= 1) return Status::OK();
-  return Invalid("ingesting ", inputs_.paths.front(), ": its events are of ", tables.size(), " source tables (", JoinNames(tables),
+  return Invalid("ingesting ", inputs_.paths.front(), ": its events are of ", tables.size(),
+                 " source tables (", JoinNames(tables),
                  "); one ingest takes one of them: choose it by --source-table");
 }
 
 Result<NewTable> OpenedIngestion::ProposeTable(const CreateRequest& request) {
   switch (inputs_.format) {
     case EventFormat::kAuto:
-    case EventFormat::kDebeziumJson:
-      return TableOfDebezium(sample_, options_, request);
-    case EventFormat::kJson:
-      return TableOfJsonLines(sample_, options_, request);
-    case EventFormat::kCsv:
-      return TableOfCsv(sample_, options_, request);
+    case EventFormat::kDebeziumJson: return TableOfDebezium(sample_, options_, request);
+    case EventFormat::kJson: return TableOfJsonLines(sample_, options_, request);
+    case EventFormat::kCsv: return TableOfCsv(sample_, options_, request);
     case EventFormat::kParquet:
     case EventFormat::kArrow: {
-      HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<ColumnarSource> source, ColumnarSource::Open(inputs_.paths.front(), inputs_.format));
+      HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<ColumnarSource> source,
+                                ColumnarSource::Open(inputs_.paths.front(), inputs_.format));
       const std::shared_ptr<arrow::Schema> schema = source->schema();
       if (inputs_.paths.front() == "-") inputs_.opened_columns = std::move(source);
       return TableOfArrow(*schema, options_, request);
@@ -188,10 +200,12 @@ std::string OpenedIngestion::JobName(const Table& table) const {
   if (std::find(inputs_.paths.begin(), inputs_.paths.end(), "-") != inputs_.paths.end()) return {};
   std::string identity = table.path;
   std::error_code error;
-  for (const std::string& input : options_.inputs) identity += '\n' + std::filesystem::absolute(input, error).lexically_normal().string();
+  for (const std::string& input : options_.inputs)
+    identity += '\n' + std::filesystem::absolute(input, error).lexically_normal().string();
   identity += '\n' + std::string(NameOf(inputs_.format)) + '\n' + options_.source_table;
   char name[32];
-  std::snprintf(name, sizeof(name), "ingest-%016llx", static_cast<unsigned long long>(XXH3_64bits(identity.data(), identity.size())));
+  std::snprintf(name, sizeof(name), "ingest-%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(identity.data(), identity.size())));
   return name;
 }
 

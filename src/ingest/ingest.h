@@ -31,27 +31,28 @@ namespace headrace::ingest {
 struct IngestOptions {
   std::vector<std::string> inputs;  // files, globs, "-" for standard input; read in this order
   EventFormat format = EventFormat::kAuto;
-  CommitEvery commit_every;         // nothing set: every 100 000 rows and at the end
-  std::string keys_file;            // message keys, line n for line n of the one input
-  std::string kind_column;          // plain forms: the column that holds +I -U +U -D
-  std::string source_table;         // "table", "schema.table" or "db.schema.table"
-  std::string job;                  // empty: derived from the table, the inputs, the format and the source table
-  bool again = false;               // begin at the first line although the job has a position, or may have had one
-  std::string dead_letter_file;     // empty: stop at the first bad record
-  bool truncate_deletes = true;     // TRUNCATE becomes a delete of every live row; false: it is a bad record
-  ValueModes modes;                 // how plain values are written where they do not say so themselves
-  std::string csv_null;             // an unquoted CSV field of this text is null
+  CommitEvery commit_every;  // nothing set: every 100 000 rows and at the end
+  std::string keys_file;     // message keys, line n for line n of the one input
+  std::string kind_column;   // plain forms: the column that holds +I -U +U -D
+  std::string source_table;  // "table", "schema.table" or "db.schema.table"
+  std::string job;           // empty: derived from the table, the inputs, the format and the source table
+  bool again = false;        // begin at the first line although the job has a position, or may have had one
+  std::string dead_letter_file;  // empty: stop at the first bad record
+  bool truncate_deletes = true;  // TRUNCATE becomes a delete of every live row; false: it is a bad record
+  ValueModes modes;              // how plain values are written where they do not say so themselves
+  std::string csv_null;          // an unquoted CSV field of this text is null
   char csv_delimiter = ',';
   int64_t max_line_bytes = 64LL << 20;
 
-  MemoryBudget* budget = nullptr;   // required by Run
+  MemoryBudget* budget = nullptr;  // required by Run
   TaskGroup* compactors = nullptr;
   std::function<void(const IngestProgress&)> progress;
   const std::atomic<bool>* cancel = nullptr;
 };
 
 struct CreateRequest {
-  std::vector<std::string> primary_key;  // empty: from the keys file or the key part of the message, else refused
+  std::vector<std::string>
+      primary_key;  // empty: from the keys file or the key part of the message, else refused
   std::vector<std::string> partition_by;
   std::map<std::string, std::string> table_options;
 };

@@ -65,7 +65,8 @@ Result<IngestRun::Turn> IngestRun::HandleBatch(ColumnarSource* source, InputPosi
       HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
       if (turn != Turn::kOn) return turn;
       return Invalid("ingesting ", source->path(), ", row ", number, ": ", cast.status().message(),
-                     ". Nothing of this row was taken, and what came before it is committed. Keep such records aside by --on-bad-record "
+                     ". Nothing of this row was taken, and what came before it is committed. Keep such "
+                     "records aside by --on-bad-record "
                      "dead-letter=FILE");
     }
     writer_->dead_letters()->Add({source->path(), number, "", cast.status().message(), RowAsJson(*row, 0)});

@@ -24,19 +24,30 @@ constexpr int64_t kMostTurnsBack = 8;
 TableShape ShapeOf(const Table& table) {
   TableShape shape;
   shape.fields = table.schema->fields;
-  for (const std::string& key : table.schema->primary_keys) shape.key_columns.push_back(table.schema->FieldIndex(key));
+  for (const std::string& key : table.schema->primary_keys)
+    shape.key_columns.push_back(table.schema->FieldIndex(key));
   shape.keep_update_before = table.options.changelog_producer == ChangelogProducer::kInput;
   return shape;
 }
 
-bool IsColumnar(EventFormat format) { return format == EventFormat::kParquet || format == EventFormat::kArrow; }
+bool IsColumnar(EventFormat format) {
+  return format == EventFormat::kParquet || format == EventFormat::kArrow;
+}
 
-std::string_view NameOfInput(const std::string& path) { return path == "-" ? "standard input" : std::string_view(path); }
+std::string_view NameOfInput(const std::string& path) {
+  return path == "-" ? "standard input" : std::string_view(path);
+}
 
 }  // namespace
 
-IngestRun::IngestRun(const Table& table, const IngestOptions& options, RunInputs inputs, std::string job, IngestReport* report)
-    : table_(table), options_(options), inputs_(std::move(inputs)), job_(std::move(job)), report_(report), shape_(ShapeOf(table)) {}
+IngestRun::IngestRun(const Table& table, const IngestOptions& options, RunInputs inputs, std::string job,
+                     IngestReport* report)
+    : table_(table),
+      options_(options),
+      inputs_(std::move(inputs)),
+      job_(std::move(job)),
+      report_(report),
+      shape_(ShapeOf(table)) {}
 
 Status IngestRun::Run() {
   report_->job = job_;
@@ -54,8 +65,10 @@ Status IngestRun::Run() {
     if (*turn == Turn::kOn) break;
     HEADRACE_RETURN_NOT_OK(writer_->CheckAlone());
     if (has_stdin()) {
-      return CommitConflict("ingesting standard input into ", table_.name, ": another writer won the race for its files",
-                            job_.empty() ? "; what was committed before is in the table" : "; run again with the same input to go on");
+      return CommitConflict("ingesting standard input into ", table_.name,
+                            ": another writer won the race for its files",
+                            job_.empty() ? "; what was committed before is in the table"
+                                         : "; run again with the same input to go on");
     }
     if (++turned_back_ > kMostTurnsBack) {
       return CommitConflict("ingesting into ", table_.name, ": other writers won ", turned_back_,
@@ -65,7 +78,8 @@ Status IngestRun::Run() {
   }
   report_->already_ingested = start.finished && writer_->committed() == start;
   if (report_->already_ingested && !report_->last_snapshot) {
-    HEADRACE_ASSIGN_OR_RETURN(const std::optional<Snapshot> made, FindCommitted(table_, CommitUserOf(job_), start.identifier));
+    HEADRACE_ASSIGN_OR_RETURN(const std::optional<Snapshot> made,
+                              FindCommitted(table_, CommitUserOf(job_), start.identifier));
     report_->last_snapshot = made ? made->id.value : found_at_.value;
   }
   // A job that has ended needs its snapshot no longer: the position is carried on by every commit.
@@ -78,9 +92,11 @@ Status IngestRun::Prepare() {
   if (!job_.empty()) {
     // Before the position itself: what moves in between is then seen as a conflict, not taken over unseen.
     HEADRACE_ASSIGN_OR_RETURN(auto carried, CarriedProperties(table_));
-    if (const auto it = carried.find(PositionKey(job_)); it != carried.end()) start_text = std::move(it->second);
+    if (const auto it = carried.find(PositionKey(job_)); it != carried.end())
+      start_text = std::move(it->second);
     Result<std::optional<FoundPosition>> found = FindPosition(table_, job_);
-    if (!options_.again || !IsKind(found.status(), ErrorKind::kSnapshotExpired)) HEADRACE_RETURN_NOT_OK(found.status());
+    if (!options_.again || !IsKind(found.status(), ErrorKind::kSnapshotExpired))
+      HEADRACE_RETURN_NOT_OK(found.status());
     if (found.ok() && *found) {
       const Position& known = (*found)->position;
       if (options_.again) {
@@ -94,34 +110,40 @@ Status IngestRun::Prepare() {
       }
     } else {
       // The position may be gone while its commits are still there: identifiers go on after theirs.
-      HEADRACE_ASSIGN_OR_RETURN(const std::optional<Snapshot> newest, FindCommitted(table_, CommitUserOf(job_), 0));
+      HEADRACE_ASSIGN_OR_RETURN(const std::optional<Snapshot> newest,
+                                FindCommitted(table_, CommitUserOf(job_), 0));
       if (newest) start.identifier = newest->commit_identifier;
     }
   }
   if (start.format.empty()) start.format = NameOf(inputs_.format);
   if (start.format != NameOf(inputs_.format)) {
-    return Invalid("resuming the job '", job_, "': it reads ", start.format, ", now the format is ", NameOf(inputs_.format),
-                   "; give another --job");
+    return Invalid("resuming the job '", job_, "': it reads ", start.format, ", now the format is ",
+                   NameOf(inputs_.format), "; give another --job");
   }
   for (const std::string& path : inputs_.paths) {
-    struct stat info{};
+    struct stat info {};
     if (path == "-" || ::stat(path.c_str(), &info) != 0) {
       total_bytes_.reset();
       break;
     }
     total_bytes_ = total_bytes_.value_or(0) + info.st_size;
   }
-  writer_ = std::make_unique<TableWriter>(table_, &shape_, options_, job_, std::move(start), std::move(start_text));
+  writer_ =
+      std::make_unique<TableWriter>(table_, &shape_, options_, job_, std::move(start), std::move(start_text));
   HEADRACE_RETURN_NOT_OK(writer_->Open());
   // Standard input cannot be read again, so the rows that events may ask for are kept from its start.
-  if (has_stdin() && inputs_.format == EventFormat::kDebeziumJson && !shape_.key_columns.empty()) writer_->KeepCurrentRows();
+  if (has_stdin() && inputs_.format == EventFormat::kDebeziumJson && !shape_.key_columns.empty())
+    writer_->KeepCurrentRows();
   return Status::OK();
 }
 
-bool IngestRun::has_stdin() const { return std::find(inputs_.paths.begin(), inputs_.paths.end(), "-") != inputs_.paths.end(); }
+bool IngestRun::has_stdin() const {
+  return std::find(inputs_.paths.begin(), inputs_.paths.end(), "-") != inputs_.paths.end();
+}
 
 std::unique_ptr<LineDecoder> IngestRun::MakeDecoder() const {
-  if (inputs_.format == EventFormat::kJson) return std::make_unique<JsonLinesDecoder>(shape_, options_.modes, options_.kind_column);
+  if (inputs_.format == EventFormat::kJson)
+    return std::make_unique<JsonLinesDecoder>(shape_, options_.modes, options_.kind_column);
   if (inputs_.format == EventFormat::kCsv) {
     CsvOptions csv;
     csv.delimiter = options_.csv_delimiter;
@@ -146,7 +168,8 @@ Result<IngestRun::Turn> IngestRun::RunFromCommitted() {
   report_->ignored_by_rule.clear();
   if (!IsColumnar(inputs_.format)) decoder_ = MakeDecoder();
   for (const std::string& path : inputs_.paths) {
-    HEADRACE_ASSIGN_OR_RETURN(const Turn turn, IsColumnar(inputs_.format) ? RunColumns(path) : RunLines(path));
+    HEADRACE_ASSIGN_OR_RETURN(const Turn turn,
+                              IsColumnar(inputs_.format) ? RunColumns(path) : RunLines(path));
     if (turn != Turn::kOn) return turn;
   }
   now_.finished = true;
@@ -185,8 +208,8 @@ Result<std::unique_ptr<LineSource>> IngestRun::OpenKeys(int64_t lines) {
   while (keys->lines() < lines) {
     HEADRACE_ASSIGN_OR_RETURN(const LineSource::Event event, keys->Next());
     if (event == LineSource::Event::kEnd) {
-      return Invalid("reading the keys file ", options_.keys_file, ": it has ", keys->lines(), " lines, but ", lines,
-                     " of the input are ingested; line n of it belongs to line n of the input");
+      return Invalid("reading the keys file ", options_.keys_file, ": it has ", keys->lines(), " lines, but ",
+                     lines, " of the input are ingested; line n of it belongs to line n of the input");
     }
   }
   return keys;
@@ -249,17 +272,13 @@ Result<IngestRun::Turn> IngestRun::HandleLine(LineSource* source, LineSource* ke
     outcome = decoder_->Decode(line, key_line, writer_->current(), rows);
   }
   switch (outcome.fate) {
-    case LineFate::kApplied:
-      ++now_.applied;
-      break;
+    case LineFate::kApplied: ++now_.applied; break;
     case LineFate::kIgnored:
       ++now_.ignored;
       ++report_->ignored_by_rule[std::string(outcome.rule)];
       break;
-    case LineFate::kBad:
-      return HandleBad(source, outcome);
-    case LineFate::kTruncate:
-      return HandleTruncate(source);
+    case LineFate::kBad: return HandleBad(source, outcome);
+    case LineFate::kTruncate: return HandleTruncate(source);
     case LineFate::kNeedsRows:
       writer_->KeepCurrentRows();
       --turned_back_;  // once, and for no race lost
@@ -275,7 +294,8 @@ Result<IngestRun::Turn> IngestRun::HandleLine(LineSource* source, LineSource* ke
 Result<IngestRun::Turn> IngestRun::HandleBad(LineSource* source, const LineOutcome& outcome) {
   const bool never_read = outcome.foreign_form && now_.applied == 0;
   if (writer_->dead_letters() != nullptr && !never_read) {
-    writer_->dead_letters()->Add({NameOfInput(source->path()), source->lines(), outcome.field, outcome.reason, source->line()});
+    writer_->dead_letters()->Add(
+        {NameOfInput(source->path()), source->lines(), outcome.field, outcome.reason, source->line()});
     ++now_.dead_letters;
     ++now_.lines;
     open_delete_ = false;
@@ -286,9 +306,11 @@ Result<IngestRun::Turn> IngestRun::HandleBad(LineSource* source, const LineOutco
   source->Unread();
   HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
   if (turn != Turn::kOn) return turn;
-  if (never_read) return Unsupported("ingesting ", NameOfInput(source->path()), ", line ", number, ": ", outcome.reason);
+  if (never_read)
+    return Unsupported("ingesting ", NameOfInput(source->path()), ", line ", number, ": ", outcome.reason);
   return Invalid("ingesting ", NameOfInput(source->path()), ", line ", number, field, ": ", outcome.reason,
-                 ". Nothing of this line was taken, and what came before it is committed. Mend it and run again to go on with it, or keep such "
+                 ". Nothing of this line was taken, and what came before it is committed. Mend it and run "
+                 "again to go on with it, or keep such "
                  "records aside by --on-bad-record dead-letter=FILE");
 }
 
@@ -331,11 +353,13 @@ Result<IngestRun::Turn> IngestRun::CommitIfDue() {
   const DeadLetters* letters = writer_->dead_letters();
   bool due = writer_->rows_since_commit() >= rows;
   if (writer_->current() != nullptr) {
-    due = due || writer_->current()->byte_size() >= std::min(kBytesOfCurrentRows, options_.budget->limit() / 8);
+    due =
+        due || writer_->current()->byte_size() >= std::min(kBytesOfCurrentRows, options_.budget->limit() / 8);
     // With a sequence field the newest row is not always the one that counts: the committed table says which does.
     due = due || (!table_.options.sequence_fields.empty() && writer_->rows_since_commit() > 0);
   }
-  due = due || (letters != nullptr && letters->bytes() - writer_->committed().dead_letter_bytes >= kBytesOfDeadLetters);
+  due = due || (letters != nullptr &&
+                letters->bytes() - writer_->committed().dead_letter_bytes >= kBytesOfDeadLetters);
   if (!due && every.milliseconds && (now_.lines % kLinesBetweenClocks == 0 || has_stdin())) {
     due = writer_->ms_since_commit() >= *every.milliseconds && now_.lines > writer_->committed().lines;
   }
@@ -343,7 +367,8 @@ Result<IngestRun::Turn> IngestRun::CommitIfDue() {
 }
 
 void IngestRun::NoteProgress(int64_t bytes_of_input) {
-  if (options_.progress == nullptr || (now_.lines % kLinesBetweenClocks != 0 && !IsColumnar(inputs_.format))) return;
+  if (options_.progress == nullptr || (now_.lines % kLinesBetweenClocks != 0 && !IsColumnar(inputs_.format)))
+    return;
   const int64_t now_ms = table_.clock->NowMs();
   if (now_ms < next_progress_ms_) return;
   next_progress_ms_ = now_ms + kProgressMs;

@@ -27,7 +27,8 @@ struct RunInputs {
 
 class IngestRun {
  public:
-  IngestRun(const Table& table, const IngestOptions& options, RunInputs inputs, std::string job, IngestReport* report);
+  IngestRun(const Table& table, const IngestOptions& options, RunInputs inputs, std::string job,
+            IngestReport* report);
 
   Status Run();
 
@@ -41,7 +42,8 @@ class IngestRun {
   Result<Turn> HandleLine(LineSource* source, LineSource* keys);
   Result<Turn> HandleBad(LineSource* source, const LineOutcome& outcome);
   Result<Turn> HandleTruncate(LineSource* source);
-  Result<Turn> HandleBatch(ColumnarSource* source, InputPosition* entry, const std::shared_ptr<arrow::RecordBatch>& batch);
+  Result<Turn> HandleBatch(ColumnarSource* source, InputPosition* entry,
+                           const std::shared_ptr<arrow::RecordBatch>& batch);
   Result<Turn> Commit(bool last);
   Result<Turn> CommitIfDue();
   std::unique_ptr<LineDecoder> MakeDecoder() const;
@@ -62,11 +64,11 @@ class IngestRun {
   TableShape shape_;
   std::unique_ptr<TableWriter> writer_;
   std::unique_ptr<LineDecoder> decoder_;
-  Position now_;                // committed_ and what was handled since
+  Position now_;                    // committed_ and what was handled since
   InputPosition* input_ = nullptr;  // of now_, the one being read
   LineSource* source_ = nullptr;    // whose place input_ follows
   bool open_delete_ = false;
-  SnapshotId found_at_;     // the snapshot that holds the position of an earlier run
+  SnapshotId found_at_;        // the snapshot that holds the position of an earlier run
   int64_t earlier_bytes_ = 0;  // of files read to their end in this run
   std::optional<int64_t> total_bytes_;
   int64_t next_progress_ms_ = 0;

@@ -17,7 +17,9 @@ Result<std::vector<JobInfo>> ListJobs(const Table& table) {
          property != snapshot.properties.end() && property->first.starts_with(kPositionPrefix); ++property) {
       const std::string job = property->first.substr(kPositionPrefix.size());
       if (!seen.insert(job).second || property->second == kDroppedPosition) continue;
-      HEADRACE_ASSIGN_OR_RETURN(Position position, ParsePosition(property->second, std::string(origin) + ", property " + property->first));
+      HEADRACE_ASSIGN_OR_RETURN(
+          Position position,
+          ParsePosition(property->second, std::string(origin) + ", property " + property->first));
       jobs.push_back({job, std::move(position), snapshot.id});
     }
     return false;
@@ -29,12 +31,13 @@ Result<std::vector<JobInfo>> ListJobs(const Table& table) {
 
 Status DropJob(const Table& table, const std::string& job) {
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<JobInfo> jobs, ListJobs(table));
-  const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const JobInfo& one) { return one.job == job; });
+  const auto found =
+      std::find_if(jobs.begin(), jobs.end(), [&](const JobInfo& one) { return one.job == job; });
   if (found == jobs.end()) {
     std::string known;
     for (const JobInfo& one : jobs) known += (known.empty() ? "" : ", ") + one.job;
-    return NotFound("dropping the job '", job, "' of table ", table.name, ": there is none of that name; there are: ",
-                    known.empty() ? "none" : known);
+    return NotFound("dropping the job '", job, "' of table ", table.name,
+                    ": there is none of that name; there are: ", known.empty() ? "none" : known);
   }
   PreparedCommit mark;
   mark.user = "headrace-jobs-" + NewUuid();

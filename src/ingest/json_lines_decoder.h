@@ -20,7 +20,8 @@ class JsonLinesDecoder final : public LineDecoder {
   // Modes that are unsaid take decimals as numbers or text, and bytes as hexadecimal digits, as `read --format jsonl` writes them.
   JsonLinesDecoder(TableShape table, ValueModes modes, std::string kind_column);
 
-  LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current, RowBuffer* out) override;
+  LineOutcome Decode(std::string_view line, std::optional<std::string_view> key_line, CurrentRows* current,
+                     RowBuffer* out) override;
 
  private:
   const TableShape table_;

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <mutex>
 
-
 // The parser reports misuse by assertions of its own; input can never be misuse, and the checks below do not rely on them.
 #if defined(__SSE2__)
 #define RAPIDJSON_SSE2 1
@@ -39,19 +38,13 @@ bool HasSurrogate(const char* text, size_t length) {
 
 std::string_view NameOf(JsonKind kind) {
   switch (kind) {
-    case JsonKind::kNull:
-      return "null";
+    case JsonKind::kNull: return "null";
     case JsonKind::kTrue:
-    case JsonKind::kFalse:
-      return "a boolean";
-    case JsonKind::kNumber:
-      return "a number";
-    case JsonKind::kString:
-      return "text";
-    case JsonKind::kArray:
-      return "an array";
-    case JsonKind::kObject:
-      return "an object";
+    case JsonKind::kFalse: return "a boolean";
+    case JsonKind::kNumber: return "a number";
+    case JsonKind::kString: return "text";
+    case JsonKind::kArray: return "an array";
+    case JsonKind::kObject: return "an object";
   }
   return "";
 }
@@ -68,21 +61,11 @@ void AppendJsonString(std::string_view text, std::string* out) {
   out->push_back('"');
   for (const char c : text) {
     switch (c) {
-      case '"':
-        out->append("\\\"");
-        break;
-      case '\\':
-        out->append("\\\\");
-        break;
-      case '\n':
-        out->append("\\n");
-        break;
-      case '\r':
-        out->append("\\r");
-        break;
-      case '\t':
-        out->append("\\t");
-        break;
+      case '"': out->append("\\\""); break;
+      case '\\': out->append("\\\\"); break;
+      case '\n': out->append("\\n"); break;
+      case '\r': out->append("\\r"); break;
+      case '\t': out->append("\\t"); break;
       default:
         if (static_cast<uint8_t>(c) < 0x20) {
           out->append("\\u00");
@@ -98,21 +81,11 @@ void AppendJsonString(std::string_view text, std::string* out) {
 
 void AppendJson(const JsonToken& value, std::string* out) {
   switch (value.kind) {
-    case JsonKind::kNull:
-      out->append("null");
-      return;
-    case JsonKind::kTrue:
-      out->append("true");
-      return;
-    case JsonKind::kFalse:
-      out->append("false");
-      return;
-    case JsonKind::kNumber:
-      out->append(value.view());
-      return;
-    case JsonKind::kString:
-      AppendJsonString(value.view(), out);
-      return;
+    case JsonKind::kNull: out->append("null"); return;
+    case JsonKind::kTrue: out->append("true"); return;
+    case JsonKind::kFalse: out->append("false"); return;
+    case JsonKind::kNumber: out->append(value.view()); return;
+    case JsonKind::kString: AppendJsonString(value.view(), out); return;
     case JsonKind::kArray:
       out->push_back('[');
       for (const JsonToken* element = value.begin(); element != value.end(); element = element->next()) {
@@ -167,7 +140,9 @@ struct JsonTape::Builder {
   bool Int64(int64_t) { return false; }
   bool Uint64(uint64_t) { return false; }
   bool Double(double) { return false; }
-  bool RawNumber(const char* text, rapidjson::SizeType length, bool) { return Scalar(JsonKind::kNumber, text, length); }
+  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
+    return Scalar(JsonKind::kNumber, text, length);
+  }
   bool String(const char* text, rapidjson::SizeType length, bool) {
     if (check_surrogates && HasSurrogate(text, length)) {
       refusal = "half a surrogate pair in a string";
@@ -212,7 +187,8 @@ bool JsonTape::Run(std::string_view text, bool whole, size_t* consumed) {
   rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>> reader;
   constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
   const rapidjson::ParseResult result =
-      whole ? reader.Parse<kFlags>(stream, builder) : reader.Parse<kFlags | rapidjson::kParseStopWhenDoneFlag>(stream, builder);
+      whole ? reader.Parse<kFlags>(stream, builder)
+            : reader.Parse<kFlags | rapidjson::kParseStopWhenDoneFlag>(stream, builder);
   if (builder.refusal != nullptr) return Fail(builder.refusal, stream.Tell());
   if (result.IsError()) return Fail(rapidjson::GetParseError_En(result.Code()), result.Offset());
   // A zero byte looks like the end to the parser.

@@ -17,37 +17,67 @@ std::string Printed(std::string_view text) {
 }
 
 TEST(JsonTape, KeepsNumbersAsTheyAreWritten) {
-  EXPECT_EQ(Printed(" [ 1.50 , -0, 1e-18, 9223372036854775808, 12345678901234567890.5 ] "), "[1.50,-0,1e-18,9223372036854775808,12345678901234567890.5]");
+  EXPECT_EQ(Printed(" [ 1.50 , -0, 1e-18, 9223372036854775808, 12345678901234567890.5 ] "),
+            "[1.50,-0,1e-18,9223372036854775808,12345678901234567890.5]");
 }
 
 TEST(JsonTape, PrintsWhatItRead) {
-  EXPECT_EQ(Printed(R"({"a":{"b":[true,false,null,{}],"c":""},"d":[[],[[]]]})"), R"({"a":{"b":[true,false,null,{}],"c":""},"d":[[],[[]]]})");
+  EXPECT_EQ(Printed(R"({"a":{"b":[true,false,null,{}],"c":""},"d":[[],[[]]]})"),
+            R"({"a":{"b":[true,false,null,{}],"c":""},"d":[[],[[]]]})");
   EXPECT_EQ(Printed(R"("\u00e9\ud83d\ude80\/\"\\\b\u0000")"), "\"é🚀/\\\"\\\\\\u0008\\u0000\"");
 }
 
 TEST(JsonTape, RefusesWhatIsNotStrictJson) {
-  for (const char* text :
-       {"", " ", "nul", "NaN", "Infinity", "01", "+1", "1.", ".5", "1e", "-", "'a'", "{a:1}", "{\"a\":1,}", "[1,]", "[1 2]", "{\"a\"}", "\"a",
-        "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "1 2", "{}{}", "{} x", "// c\n1", "\xEF\xBB\xBF{}"}) {
+  for (const char* text : {"",
+                           " ",
+                           "nul",
+                           "NaN",
+                           "Infinity",
+                           "01",
+                           "+1",
+                           "1.",
+                           ".5",
+                           "1e",
+                           "-",
+                           "'a'",
+                           "{a:1}",
+                           "{\"a\":1,}",
+                           "[1,]",
+                           "[1 2]",
+                           "{\"a\"}",
+                           "\"a",
+                           "\"\\x\"",
+                           "\"\\u12\"",
+                           "\"\\ud800\"",
+                           "\"\\udc00\"",
+                           "\"\\ud800\\u0041\"",
+                           "1 2",
+                           "{}{}",
+                           "{} x",
+                           "// c\n1",
+                           "\xEF\xBB\xBF{}"}) {
     EXPECT_THAT(Printed(text), HasSubstr("refused")) << text;
   }
   for (int c = 0; c < 0x20; ++c) {
     for (const size_t before : {0u, 1u, 15u, 16u, 17u, 40u}) {
-      const std::string text = "\"" + std::string(before, 'a') + static_cast<char>(c) + std::string(40, 'b') + "\"";
+      const std::string text =
+          "\"" + std::string(before, 'a') + static_cast<char>(c) + std::string(40, 'b') + "\"";
       EXPECT_THAT(Printed(text), HasSubstr("refused")) << c << " after " << before;
     }
   }
 }
 
 TEST(JsonTape, RefusesAZeroByteEverywhere) {
-  for (const std::string_view text : {std::string_view("{}\0", 3), std::string_view("\0{}", 3), std::string_view("{}\0garbage", 10),
-                                      std::string_view("{\"a\0\":1}", 8), std::string_view("[1\0]", 4)}) {
+  for (const std::string_view text :
+       {std::string_view("{}\0", 3), std::string_view("\0{}", 3), std::string_view("{}\0garbage", 10),
+        std::string_view("{\"a\0\":1}", 8), std::string_view("[1\0]", 4)}) {
     EXPECT_THAT(Printed(text), HasSubstr("refused"));
   }
 }
 
 TEST(JsonTape, RefusesWhatIsNotUtf8) {
-  for (const char* text : {"\"\xE9\"", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"\xF5\x80\x80\x80\"", "\"\xC3\"", "\"\x80\""}) {
+  for (const char* text :
+       {"\"\xE9\"", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"\xF5\x80\x80\x80\"", "\"\xC3\"", "\"\x80\""}) {
     EXPECT_EQ(Printed(text), "refused: not UTF-8");
   }
 }

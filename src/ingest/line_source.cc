@@ -22,12 +22,16 @@ constexpr size_t kPeek = 1 << 20;
 constexpr int kIdleMs = 100;
 constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
 
-Status ReadFailed(const std::string& path, int error) { return IoError("reading ", path, ": ", std::strerror(error)); }
+Status ReadFailed(const std::string& path, int error) {
+  return IoError("reading ", path, ": ", std::strerror(error));
+}
 
 std::string_view NameOfOtherPacking(std::string_view bytes) {
   if (bytes.starts_with("\x1F\x8B")) return "gzip";
   if (bytes.starts_with("BZh")) return "bzip2";
-  if (bytes.starts_with("\xFD" "7zXZ")) return "xz";
+  if (bytes.starts_with("\xFD"
+                        "7zXZ"))
+    return "xz";
   if (bytes.starts_with("PK\x03\x04")) return "zip";
   return {};
 }
@@ -83,7 +87,8 @@ class LineSource::Bytes {
     looked_ = true;
     const std::string_view other = NameOfOtherPacking(packed_);
     if (!other.empty()) {
-      return Unsupported("reading ", path_, ": it is packed by ", other, "; plain and zstd-packed inputs are read: unpack it into standard input, "
+      return Unsupported("reading ", path_, ": it is packed by ", other,
+                         "; plain and zstd-packed inputs are read: unpack it into standard input, "
                          "as in `… | headrace ingest TABLE -`");
     }
     if (!std::string_view(packed_).starts_with(kZstdMagic)) return true;
@@ -115,13 +120,15 @@ class LineSource::Bytes {
         HEADRACE_RETURN_NOT_OK(got.status());
         if (*got < 0) return -1;
         if (*got == 0) {
-          if (inside_frame_) return Corruption("reading ", path_, ": the zstd data ends in the middle of a frame");
+          if (inside_frame_)
+            return Corruption("reading ", path_, ": the zstd data ends in the middle of a frame");
           return 0;
         }
       }
       ZSTD_inBuffer source{packed_.data(), packed_.size(), packed_used_};
       const size_t left = ZSTD_decompressStream(zstd_, &target, &source);
-      if (ZSTD_isError(left)) return Corruption("reading ", path_, ": unpacking zstd: ", ZSTD_getErrorName(left));
+      if (ZSTD_isError(left))
+        return Corruption("reading ", path_, ": unpacking zstd: ", ZSTD_getErrorName(left));
       inside_frame_ = left != 0;
       packed_used_ = source.pos;
     }
@@ -147,11 +154,15 @@ struct LineSource::Hash {
 };
 
 LineSource::LineSource(std::string path, LineSourceOptions options, std::unique_ptr<Bytes> bytes)
-    : path_(std::move(path)), options_(options), bytes_source_(std::move(bytes)), hash_(std::make_unique<Hash>()) {}
+    : path_(std::move(path)),
+      options_(options),
+      bytes_source_(std::move(bytes)),
+      hash_(std::make_unique<Hash>()) {}
 
 LineSource::~LineSource() = default;
 
-Result<std::unique_ptr<LineSource>> LineSource::Open(const std::string& path, const LineSourceOptions& options) {
+Result<std::unique_ptr<LineSource>> LineSource::Open(const std::string& path,
+                                                     const LineSourceOptions& options) {
   int fd = STDIN_FILENO;
   if (path != "-") {
     fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -160,9 +171,11 @@ Result<std::unique_ptr<LineSource>> LineSource::Open(const std::string& path, co
                              : IoError("opening the input ", path, ": ", std::strerror(errno));
     }
   }
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-    const std::string why = S_ISDIR(info.st_mode) ? "it is a folder; give its files, as in '" + path + "/*.jsonl'" : std::strerror(errno);
+    const std::string why = S_ISDIR(info.st_mode)
+                                ? "it is a folder; give its files, as in '" + path + "/*.jsonl'"
+                                : std::strerror(errno);
     if (path != "-") ::close(fd);
     return Invalid("opening the input ", path, ": ", why);
   }
@@ -180,11 +193,13 @@ Result<LineSource::Filled> LineSource::Fill() {
     line_ = {};
   }
   if (static_cast<int64_t>(end_) > options_.max_line_bytes) {
-    return Invalid("reading ", path_ == "-" ? "standard input" : path_, ": line ", lines_ + 1, " is longer than ", options_.max_line_bytes,
+    return Invalid("reading ", path_ == "-" ? "standard input" : path_, ": line ", lines_ + 1,
+                   " is longer than ", options_.max_line_bytes,
                    " bytes, the most that a line may have; is it a file of lines?");
   }
   if (buffer_.size() - end_ < kChunk / 2) buffer_.resize(std::max(kChunk, buffer_.size() * 2));
-  HEADRACE_ASSIGN_OR_RETURN(const int64_t got, bytes_source_->Read(buffer_.data() + end_, buffer_.size() - end_));
+  HEADRACE_ASSIGN_OR_RETURN(const int64_t got,
+                            bytes_source_->Read(buffer_.data() + end_, buffer_.size() - end_));
   if (got < 0) return Filled::kIdle;
   if (got == 0) {
     at_end_ = true;
@@ -196,7 +211,8 @@ Result<LineSource::Filled> LineSource::Fill() {
 
 size_t LineSource::FindLineEnd() {
   if (!options_.csv) {
-    const void* found = searched_ < end_ ? std::memchr(buffer_.data() + searched_, '\n', end_ - searched_) : nullptr;
+    const void* found =
+        searched_ < end_ ? std::memchr(buffer_.data() + searched_, '\n', end_ - searched_) : nullptr;
     searched_ = found == nullptr ? end_ : static_cast<const char*>(found) - buffer_.data();
     return found == nullptr ? std::string::npos : searched_;
   }
@@ -262,10 +278,13 @@ Result<LineSource::Event> LineSource::Next() {
 Result<std::vector<std::string_view>> LineSource::Peek(const std::atomic<bool>* cancel) {
   // Wait for a first whole line, then take what comes without waiting.
   while (true) {
-    const bool has_line = end_ > begin_ && std::memchr(buffer_.data() + begin_, '\n', end_ - begin_) != nullptr;
+    const bool has_line =
+        end_ > begin_ && std::memchr(buffer_.data() + begin_, '\n', end_ - begin_) != nullptr;
     if (has_line && end_ - begin_ >= kPeek) break;
     HEADRACE_ASSIGN_OR_RETURN(const Filled filled, Fill());
-    if (filled == Filled::kEnd || (filled == Filled::kIdle && (has_line || (cancel != nullptr && cancel->load())))) break;
+    if (filled == Filled::kEnd ||
+        (filled == Filled::kIdle && (has_line || (cancel != nullptr && cancel->load()))))
+      break;
   }
   std::vector<std::string_view> lines;
   std::string_view rest = std::string_view(buffer_).substr(begin_, end_ - begin_);
@@ -292,8 +311,8 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
     if (begin_ == end_) {
       HEADRACE_ASSIGN_OR_RETURN(const Filled filled, Fill());
       if (filled == Filled::kEnd) {
-        return Invalid("resuming ", name, ": ", position.bytes, " bytes of it are ingested, but it has only ", bytes_,
-                       "; it is not the same input. Give another --job to ingest it from its start");
+        return Invalid("resuming ", name, ": ", position.bytes, " bytes of it are ingested, but it has only ",
+                       bytes_, "; it is not the same input. Give another --job to ingest it from its start");
       }
       if (filled == Filled::kIdle) continue;
     }
@@ -305,8 +324,9 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
   searched_ = begin_;
   csv_state_ = CsvState::kFieldStart;
   if (bytes_ != position.bytes || hash() != position.hash) {
-    return Invalid("resuming ", name, ": its first ", position.bytes, " bytes are not the ones that were ingested (hash ", hash(), ", was ",
-                   position.hash, "); it is not the same input. Give another --job to ingest it from its start");
+    return Invalid("resuming ", name, ": its first ", position.bytes,
+                   " bytes are not the ones that were ingested (hash ", hash(), ", was ", position.hash,
+                   "); it is not the same input. Give another --job to ingest it from its start");
   }
   lines_ = position.lines;
   open_end_ = position.open_end;
@@ -318,7 +338,8 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
     if (filled == Filled::kEnd) return Status::OK();
   }
   if (buffer_[begin_] != '\n') {
-    return Invalid("resuming ", name, ": line ", lines_, " was ingested without its end and has grown since; ingest whole lines only");
+    return Invalid("resuming ", name, ": line ", lines_,
+                   " was ingested without its end and has grown since; ingest whole lines only");
   }
   hash_->Add("\n");
   ++begin_;
@@ -331,7 +352,8 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
 std::string LineSource::hash() const {
   HashLastLine();
   char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(hash_->state)));
+  std::snprintf(text, sizeof(text), "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits_digest(hash_->state)));
   return text;
 }
 
@@ -350,7 +372,8 @@ Result<std::vector<std::string>> ExpandInputs(const std::vector<std::string>& in
       paths.push_back(std::filesystem::absolute(input, error).lexically_normal().string());
       continue;
     }
-    if (input.find_first_of("*?[") == std::string::npos) return NotFound("opening the input ", input, ": there is no such file");
+    if (input.find_first_of("*?[") == std::string::npos)
+      return NotFound("opening the input ", input, ": there is no such file");
     glob_t found{};
     const int failed = ::glob(input.c_str(), GLOB_ERR, nullptr, &found);
     for (size_t i = 0; failed == 0 && i < found.gl_pathc; ++i) {

@@ -67,14 +67,15 @@ class LineSource {
   const LineSourceOptions options_;
   std::unique_ptr<Bytes> bytes_source_;
   std::string buffer_;
-  size_t begin_ = 0;      // of what is not consumed
-  size_t end_ = 0;        // of what is read
-  size_t searched_ = 0;   // no line end between begin_ and here
+  size_t begin_ = 0;     // of what is not consumed
+  size_t end_ = 0;       // of what is read
+  size_t searched_ = 0;  // no line end between begin_ and here
   enum class CsvState { kFieldStart, kPlain, kQuoted, kAfterQuote };
   CsvState csv_state_ = CsvState::kFieldStart;  // at searched_
   bool at_end_ = false;
   std::string_view line_;
-  mutable std::string_view unhashed_;  // the last line with its end, in the buffer: not in the hash yet, so that it can be given back
+  mutable std::string_view
+      unhashed_;  // the last line with its end, in the buffer: not in the hash yet, so that it can be given back
   int64_t lines_ = 0;
   int64_t bytes_ = 0;
   bool open_end_ = false;

@@ -99,7 +99,8 @@ TEST_F(LineSourceTest, ALastLineWithoutEndMayGrowByItsEndOnly) {
 }
 
 TEST_F(LineSourceTest, BoundsTheLengthOfALine) {
-  auto source = *LineSource::Open(Write("a", "ok\n" + std::string(3 << 20, 'x')), {.max_line_bytes = 1 << 20, .csv = false, .csv_delimiter = ','});
+  auto source = *LineSource::Open(Write("a", "ok\n" + std::string(3 << 20, 'x')),
+                                  {.max_line_bytes = 1 << 20, .csv = false, .csv_delimiter = ','});
   ASSERT_TRUE(source->Next().ok());
   EXPECT_THAT(source->Next().status().ToString(), HasSubstr("line 2 is longer than 1048576 bytes"));
 }
@@ -132,7 +133,8 @@ TEST_F(LineSourceTest, PeekConsumesNothing) {
 }
 
 TEST_F(LineSourceTest, ACsvRecordRunsOnOverLineEndsInQuotes) {
-  auto source = *LineSource::Open(Write("a", "a,b\n1,\"x\ny\"\"z\n\"\n2,it's \"so\"\n3,\n"), {.max_line_bytes = 1 << 20, .csv = true, .csv_delimiter = ','});
+  auto source = *LineSource::Open(Write("a", "a,b\n1,\"x\ny\"\"z\n\"\n2,it's \"so\"\n3,\n"),
+                                  {.max_line_bytes = 1 << 20, .csv = true, .csv_delimiter = ','});
   EXPECT_THAT(ReadAll(source.get()), ElementsAre("a,b", "1,\"x\ny\"\"z\n\"", "2,it's \"so\"", "3,"));
 }
 

@@ -47,15 +47,10 @@ void PlainType::AddJson(const JsonToken& value) {
   if (value.is_null() || IsUnavailable(value)) return;
   ++values_;
   switch (value.kind) {
-    case JsonKind::kNull:
-      return;
+    case JsonKind::kNull: return;
     case JsonKind::kTrue:
-    case JsonKind::kFalse:
-      ++booleans_;
-      return;
-    case JsonKind::kNumber:
-      AddNumber(value.view());
-      return;
+    case JsonKind::kFalse: ++booleans_; return;
+    case JsonKind::kNumber: AddNumber(value.view()); return;
     case JsonKind::kString: {
       ++texts_;
       const std::string_view text = value.view();
@@ -69,11 +64,13 @@ void PlainType::AddJson(const JsonToken& value) {
     case JsonKind::kArray:
       ++arrays_;
       if (elements_ == nullptr) elements_ = std::make_unique<PlainType>();
-      for (const JsonToken* element = value.begin(); element != value.end(); element = element->next()) elements_->AddJson(*element);
+      for (const JsonToken* element = value.begin(); element != value.end(); element = element->next())
+        elements_->AddJson(*element);
       return;
     case JsonKind::kObject:
       ++objects_;
-      decimals_ += value.length == 2 && FindMember(value, "scale") != nullptr && FindMember(value, "value") != nullptr;
+      decimals_ +=
+          value.length == 2 && FindMember(value, "scale") != nullptr && FindMember(value, "value") != nullptr;
       return;
   }
 }
@@ -92,7 +89,8 @@ void PlainType::AddText(std::string_view text) {
 Result<DataType> PlainType::TypeOf(std::string_view column, const ValueModes& modes) const {
   const auto refuse = [&](std::string_view why) {
     return Invalid("choosing a type for the column '", column, "': ", why,
-                   "; make the table first by `headrace create`, or send the events with their schema (schemas.enable=true)");
+                   "; make the table first by `headrace create`, or send the events with their schema "
+                   "(schemas.enable=true)");
   };
   if (values_ == 0) return refuse("it is null in all events looked at");
   if (booleans_ == values_) return Atomic(TypeRoot::kBoolean);

@@ -15,7 +15,10 @@ constexpr int64_t kVersion = 1;
 
 void WriteInput(const InputPosition& input, JsonWriter* out) {
   out->BeginObject();
-  out->Field("path", input.path).Field("bytes", input.bytes).Field("lines", input.lines).Field("hash", input.hash);
+  out->Field("path", input.path)
+      .Field("bytes", input.bytes)
+      .Field("lines", input.lines)
+      .Field("hash", input.hash);
   out->Key("ended").Bool(input.ended).Key("openEnd").Bool(input.open_end);
   out->EndObject();
 }
@@ -28,7 +31,8 @@ Result<InputPosition> ReadInput(const nlohmann::json& json, std::string_view ori
   HEADRACE_ASSIGN_OR_RETURN(input.hash, GetString(json, "hash", origin));
   HEADRACE_ASSIGN_OR_RETURN(input.ended, GetBool(json, "ended", origin));
   HEADRACE_ASSIGN_OR_RETURN(input.open_end, GetBool(json, "openEnd", origin));
-  if (input.bytes < 0 || input.lines < 0) return Corruption(origin, ": a position before the start of ", input.path);
+  if (input.bytes < 0 || input.lines < 0)
+    return Corruption(origin, ": a position before the start of ", input.path);
   return input;
 }
 
@@ -52,8 +56,8 @@ Result<Position> ParsePosition(std::string_view text, std::string_view origin) {
   HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text, origin));
   HEADRACE_ASSIGN_OR_RETURN(const int64_t version, GetInt64(json, "version", origin));
   if (version != kVersion) {
-    return Unsupported(origin, ": the job's position is of version ", version, ", read here is version ", kVersion,
-                       "; use the Headrace that wrote it");
+    return Unsupported(origin, ": the job's position is of version ", version, ", read here is version ",
+                       kVersion, "; use the Headrace that wrote it");
   }
   Position position;
   HEADRACE_ASSIGN_OR_RETURN(position.finished, GetBool(json, "finished", origin));
@@ -86,7 +90,8 @@ Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std:
     if (property == snapshot.properties.end()) return false;
     dropped = property->second == kDroppedPosition;
     if (dropped) return true;
-    HEADRACE_ASSIGN_OR_RETURN(Position position, ParsePosition(property->second, std::string(origin) + ", property " + key));
+    HEADRACE_ASSIGN_OR_RETURN(Position position,
+                              ParsePosition(property->second, std::string(origin) + ", property " + key));
     found = FoundPosition{std::move(position), snapshot.id};
     return true;
   };
@@ -95,18 +100,23 @@ Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std:
 
   HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotId> earliest, FindEarliestSnapshotId(table));
   if (earliest && earliest->value > 1) {
-    return SnapshotExpired("table ", table.name, " has no position of the job '", job, "', but its snapshots before ", earliest->value,
-                           " are expired and may have held it. If the job is new, or is to begin at its first record, say --again");
+    return SnapshotExpired("table ", table.name, " has no position of the job '", job,
+                           "', but its snapshots before ", earliest->value,
+                           " are expired and may have held it. If the job is new, or is to begin at its "
+                           "first record, say --again");
   }
   return std::nullopt;
 }
 
 Status CheckJobName(std::string_view job) {
-  const bool legal = !job.empty() && job.size() <= 100 && job.front() != '.' && std::all_of(job.begin(), job.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-  });
+  const bool legal = !job.empty() && job.size() <= 100 && job.front() != '.' &&
+                     std::all_of(job.begin(), job.end(), [](char c) {
+                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                              c == '-' || c == '_' || c == '.';
+                     });
   if (legal) return Status::OK();
-  return Invalid("'", job, "' is not a job name: 1 to 100 letters, digits, '-', '_' and '.', not beginning with '.'");
+  return Invalid("'", job,
+                 "' is not a job name: 1 to 100 letters, digits, '-', '_' and '.', not beginning with '.'");
 }
 
 std::string CommitUserOf(std::string_view job) { return "headrace-" + std::string(job); }
@@ -123,6 +133,8 @@ Status KeepSnapshot(const Table& table, std::string_view job, SnapshotId snapsho
   return table.store->Replace(ConsumerPath(table, job), std::move(out).Finish());
 }
 
-Status ReleaseSnapshot(const Table& table, std::string_view job) { return table.store->Delete(ConsumerPath(table, job)); }
+Status ReleaseSnapshot(const Table& table, std::string_view job) {
+  return table.store->Delete(ConsumerPath(table, job));
+}
 
 }  // namespace headrace::ingest

@@ -32,8 +32,8 @@ struct Position {
   std::vector<InputPosition> inputs;  // in the order they were begun; all but the last are ended
   bool finished = false;              // every input was read to its end
   std::string format;
-  std::string source_table;           // the table the events are of, once known
-  int64_t identifier = 0;             // of the commit that holds this position
+  std::string source_table;  // the table the events are of, once known
+  int64_t identifier = 0;    // of the commit that holds this position
   int64_t lines = 0, applied = 0, ignored = 0, dead_letters = 0, rows = 0;
   std::string dead_letter_file;
   int64_t dead_letter_bytes = 0;
@@ -42,7 +42,9 @@ struct Position {
 };
 
 inline constexpr std::string_view kPositionPrefix = "headrace.position.";
-inline std::string PositionKey(std::string_view job) { return std::string(kPositionPrefix) + std::string(job); }
+inline std::string PositionKey(std::string_view job) {
+  return std::string(kPositionPrefix) + std::string(job);
+}
 inline constexpr std::string_view kDroppedPosition = R"({"version":1,"dropped":true})";
 
 std::string SerializePosition(const Position& position);

@@ -13,22 +13,17 @@ namespace {
 int32_t FixedWidthOf(const DataType& type) {
   switch (type.root) {
     case TypeRoot::kBoolean:
-    case TypeRoot::kTinyInt:
-      return 1;
-    case TypeRoot::kSmallInt:
-      return 2;
+    case TypeRoot::kTinyInt: return 1;
+    case TypeRoot::kSmallInt: return 2;
     case TypeRoot::kInt:
     case TypeRoot::kFloat:
     case TypeRoot::kDate:
-    case TypeRoot::kTime:
-      return 4;
+    case TypeRoot::kTime: return 4;
     case TypeRoot::kBigInt:
     case TypeRoot::kDouble:
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return 8;
-    case TypeRoot::kDecimal:
-      return 16;
+    case TypeRoot::kTimestampLtz: return 8;
+    case TypeRoot::kDecimal: return 16;
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
     case TypeRoot::kBinary:
@@ -36,40 +31,39 @@ int32_t FixedWidthOf(const DataType& type) {
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      return 0;
+    case TypeRoot::kRow: return 0;
   }
   return 0;
 }
 
 bool IsBytes(TypeRoot root) { return root >= TypeRoot::kChar && root <= TypeRoot::kVarBinary; }
-bool IsList(TypeRoot root) { return root == TypeRoot::kArray || root == TypeRoot::kMap || root == TypeRoot::kMultiset; }
+bool IsList(TypeRoot root) {
+  return root == TypeRoot::kArray || root == TypeRoot::kMap || root == TypeRoot::kMultiset;
+}
 
 std::vector<DataType> ChildTypes(const DataType& type) {
   switch (type.root) {
-    case TypeRoot::kArray:
-      return {*type.element};
+    case TypeRoot::kArray: return {*type.element};
     case TypeRoot::kMultiset: {
       DataType count;
       count.root = TypeRoot::kInt;
       count.nullable = false;
       return {*type.element, count};
     }
-    case TypeRoot::kMap:
-      return {*type.key, *type.value};
+    case TypeRoot::kMap: return {*type.key, *type.value};
     case TypeRoot::kRow: {
       std::vector<DataType> types;
       for (const DataField& field : type.fields) types.push_back(field.type);
       return types;
     }
-    default:
-      return {};
+    default: return {};
   }
 }
 
 // The null bitmap of byte flags, or nullptr when nothing is null.
 Result<std::shared_ptr<arrow::Buffer>> PackBits(const std::vector<uint8_t>& flags, int64_t* zeros) {
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> bits, arrow::AllocateEmptyBitmap(static_cast<int64_t>(flags.size())));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> bits,
+                            arrow::AllocateEmptyBitmap(static_cast<int64_t>(flags.size())));
   uint8_t* out = bits->mutable_data();
   int64_t ones = 0;
   for (size_t i = 0; i < flags.size(); ++i) {
@@ -148,7 +142,8 @@ void ColumnBuffer::AppendFrom(const ColumnBuffer& other, int64_t row) {
     CloseRow();
   } else {
     for (size_t i = 0; i < children_.size(); ++i) {
-      for (int32_t j = other.offsets_[row]; j < other.offsets_[row + 1]; ++j) children_[i].AppendFrom(other.children_[i], j);
+      for (int32_t j = other.offsets_[row]; j < other.offsets_[row + 1]; ++j)
+        children_[i].AppendFrom(other.children_[i], j);
     }
     CloseList();
   }
@@ -175,37 +170,26 @@ std::string_view ColumnBuffer::BytesAt(int64_t row) const {
 Value ColumnBuffer::ValueAt(int64_t row) const {
   if (IsNull(row)) return std::monostate{};
   switch (type_.root) {
-    case TypeRoot::kBoolean:
-      return FixedAt<uint8_t>(row) != 0;
-    case TypeRoot::kTinyInt:
-      return FixedAt<int8_t>(row);
-    case TypeRoot::kSmallInt:
-      return FixedAt<int16_t>(row);
+    case TypeRoot::kBoolean: return FixedAt<uint8_t>(row) != 0;
+    case TypeRoot::kTinyInt: return FixedAt<int8_t>(row);
+    case TypeRoot::kSmallInt: return FixedAt<int16_t>(row);
     case TypeRoot::kInt:
     case TypeRoot::kDate:
-    case TypeRoot::kTime:
-      return FixedAt<int32_t>(row);
-    case TypeRoot::kBigInt:
-      return FixedAt<int64_t>(row);
-    case TypeRoot::kFloat:
-      return FixedAt<float>(row);
-    case TypeRoot::kDouble:
-      return FixedAt<double>(row);
-    case TypeRoot::kDecimal:
-      return arrow::Decimal128(fixed_.data() + row * 16);
+    case TypeRoot::kTime: return FixedAt<int32_t>(row);
+    case TypeRoot::kBigInt: return FixedAt<int64_t>(row);
+    case TypeRoot::kFloat: return FixedAt<float>(row);
+    case TypeRoot::kDouble: return FixedAt<double>(row);
+    case TypeRoot::kDecimal: return arrow::Decimal128(fixed_.data() + row * 16);
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return TimestampOf(FixedAt<int64_t>(row), type_.precision);
+    case TypeRoot::kTimestampLtz: return TimestampOf(FixedAt<int64_t>(row), type_.precision);
     case TypeRoot::kChar:
     case TypeRoot::kVarChar:
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return std::string(BytesAt(row));
+    case TypeRoot::kVarBinary: return std::string(BytesAt(row));
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
-    case TypeRoot::kRow:
-      break;
+    case TypeRoot::kRow: break;
   }
   return std::monostate{};
 }
@@ -223,7 +207,8 @@ void ColumnBuffer::AppendKeyBytes(int64_t row, std::string* out) const {
 }
 
 int64_t ColumnBuffer::byte_size() const {
-  int64_t bytes = static_cast<int64_t>(valid_.size() + fixed_.size() + bytes_.size() + offsets_.size() * sizeof(int32_t));
+  int64_t bytes =
+      static_cast<int64_t>(valid_.size() + fixed_.size() + bytes_.size() + offsets_.size() * sizeof(int32_t));
   for (const ColumnBuffer& child : children_) bytes += child.byte_size();
   return bytes;
 }
@@ -259,9 +244,11 @@ Result<std::shared_ptr<arrow::Array>> ColumnBuffer::Finish() {
   const std::shared_ptr<arrow::DataType> arrow_type = ToArrowType(type_);
   if (arrow_type->id() == arrow::Type::MAP) {
     const int64_t entries = child_data[0]->length;
-    child_data = {arrow::ArrayData::Make(arrow_type->field(0)->type(), entries, {nullptr}, std::move(child_data), 0)};
+    child_data = {
+        arrow::ArrayData::Make(arrow_type->field(0)->type(), entries, {nullptr}, std::move(child_data), 0)};
   }
-  return arrow::MakeArray(arrow::ArrayData::Make(arrow_type, length, std::move(buffers), std::move(child_data), nulls));
+  return arrow::MakeArray(
+      arrow::ArrayData::Make(arrow_type, length, std::move(buffers), std::move(child_data), nulls));
 }
 
 Status ColumnBuffer::AppendArrow(const arrow::Array& array, int64_t row) {
@@ -302,12 +289,12 @@ Status ColumnBuffer::AppendArrow(const arrow::Array& array, int64_t row) {
       CloseRow();
       return Status::OK();
     }
-    default:
-      break;
+    default: break;
   }
   if (width_ == 0 || arrow::bit_width(array.type_id()) != width_ * 8) {
     if (array.type_id() != arrow::Type::DECIMAL128) {
-      return Invalid("a cell of Arrow type ", array.type()->ToString(), " does not go into a column of type ", ToSql(type_));
+      return Invalid("a cell of Arrow type ", array.type()->ToString(), " does not go into a column of type ",
+                     ToSql(type_));
     }
   }
   const uint8_t* cell = array.data()->buffers[1]->data() + (array.offset() + row) * width_;

@@ -77,9 +77,9 @@ class ColumnBuffer {
   int32_t WidthOfFixed() const;
 
   DataType type_;
-  int32_t width_ = 0;            // bytes of a fixed cell; 0 for bytes and nested types
-  std::vector<uint8_t> valid_;   // a byte a cell
-  std::vector<uint8_t> fixed_;   // width_ bytes a cell, null cells zeroed
+  int32_t width_ = 0;             // bytes of a fixed cell; 0 for bytes and nested types
+  std::vector<uint8_t> valid_;    // a byte a cell
+  std::vector<uint8_t> fixed_;    // width_ bytes a cell, null cells zeroed
   std::vector<int32_t> offsets_;  // size() + 1, for bytes and lists
   std::string bytes_;
   std::vector<ColumnBuffer> children_;

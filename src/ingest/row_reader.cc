@@ -10,8 +10,10 @@ bool TableShape::is_key(int column) const {
   return std::find(key_columns.begin(), key_columns.end(), column) != key_columns.end();
 }
 
-RowReader::RowReader(const TableShape* table, ValueModes modes) : table_(table), modes_(modes), seen_(table->fields.size(), 0) {
-  for (size_t i = 0; i < table->fields.size(); ++i) columns_.emplace(table->fields[i].name, static_cast<int>(i));
+RowReader::RowReader(const TableShape* table, ValueModes modes)
+    : table_(table), modes_(modes), seen_(table->fields.size(), 0) {
+  for (size_t i = 0; i < table->fields.size(); ++i)
+    columns_.emplace(table->fields[i].name, static_cast<int>(i));
 }
 
 int RowReader::FindColumn(std::string_view name) const {
@@ -28,7 +30,8 @@ int RowReader::ColumnAt(size_t position, std::string_view name) {
   return column;
 }
 
-bool RowReader::AppendMissing(int column, Strictness strictness, RowBuffer* out, FieldProblem* problem) const {
+bool RowReader::AppendMissing(int column, Strictness strictness, RowBuffer* out,
+                              FieldProblem* problem) const {
   const DataField& field = table_->fields[column];
   ColumnBuffer& cells = out->column(column);
   if (field.type.nullable) {
@@ -43,8 +46,8 @@ bool RowReader::AppendMissing(int column, Strictness strictness, RowBuffer* out,
   return false;
 }
 
-bool RowReader::Append(const JsonToken& object, const std::vector<ValueShape>* shapes, Strictness strictness, RowBuffer* out,
-                       std::vector<int>* unavailable, FieldProblem* problem) {
+bool RowReader::Append(const JsonToken& object, const std::vector<ValueShape>* shapes, Strictness strictness,
+                       RowBuffer* out, std::vector<int>* unavailable, FieldProblem* problem) {
   const int64_t row = out->rows();
   ++row_;
   size_t position = 0;
@@ -53,7 +56,9 @@ bool RowReader::Append(const JsonToken& object, const std::vector<ValueShape>* s
     const int column = ColumnAt(position, name->view());
     if (column == kSkipped) continue;
     if (column == kUnknown) {
-      *problem = {std::string(name->view()), "is no column of the table: the source has changed its shape, or it is another table's event"};
+      *problem = {
+          std::string(name->view()),
+          "is no column of the table: the source has changed its shape, or it is another table's event"};
       return false;
     }
     if (seen_[column] == row_) {
@@ -76,7 +81,8 @@ bool RowReader::Append(const JsonToken& object, const std::vector<ValueShape>* s
     return false;
   }
   for (size_t column = 0; column < table_->fields.size(); ++column) {
-    if (seen_[column] != row_ && !AppendMissing(static_cast<int>(column), strictness, out, problem)) return false;
+    if (seen_[column] != row_ && !AppendMissing(static_cast<int>(column), strictness, out, problem))
+      return false;
   }
   return true;
 }

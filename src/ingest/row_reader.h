@@ -22,7 +22,8 @@ namespace headrace::ingest {
 struct TableShape {
   std::vector<DataField> fields;
   std::vector<int> key_columns;  // in primary-key order; empty: an append table
-  bool keep_update_before = false;  // changelog-producer=input: a change event becomes -U and +U, not +U alone
+  bool keep_update_before =
+      false;  // changelog-producer=input: a change event becomes -U and +U, not +U alone
 
   bool is_key(int column) const;
 };
@@ -37,13 +38,13 @@ class RowReader {
   RowReader(const TableShape* table, ValueModes modes);
 
   enum class Strictness {
-    kWhole,   // every value must fit
+    kWhole,  // every value must fit
     kKeyOnly,  // of a delete: values beside the key that do not fit become null, or zero where null is not allowed
   };
 
   // `shapes` by column; null: all plain. With `unavailable`, columns whose value the source did not send are listed there and get no cell.
-  bool Append(const JsonToken& object, const std::vector<ValueShape>* shapes, Strictness strictness, RowBuffer* out,
-              std::vector<int>* unavailable, FieldProblem* problem);
+  bool Append(const JsonToken& object, const std::vector<ValueShape>* shapes, Strictness strictness,
+              RowBuffer* out, std::vector<int>* unavailable, FieldProblem* problem);
 
   // Leaves out a member of that name (the row-kind column of plain JSON).
   void SkipName(std::string name) { skipped_ = std::move(name); }
@@ -64,8 +65,8 @@ class RowReader {
   ValueModes modes_;
   std::string skipped_;
   std::unordered_map<std::string_view, int> columns_;  // views into table_->fields
-  std::vector<Known> order_;                            // of the last object
-  std::vector<uint32_t> seen_;                          // by column: the last row it was seen in
+  std::vector<Known> order_;                           // of the last object
+  std::vector<uint32_t> seen_;                         // by column: the last row it was seen in
   uint32_t row_ = 0;
 };
 

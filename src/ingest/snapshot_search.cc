@@ -13,7 +13,8 @@ namespace {
 using Look = std::function<Result<bool>(const Snapshot& snapshot, std::string_view origin)>;
 
 // The snapshot-shaped files `prefix*` of a folder, newest snapshot first.
-Result<bool> LookThroughFolder(const Table& table, const std::string& folder, std::string_view prefix, const Look& look) {
+Result<bool> LookThroughFolder(const Table& table, const std::string& folder, std::string_view prefix,
+                               const Look& look) {
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<FileInfo> files, table.store->List(table.path + "/" + folder));
   std::vector<std::pair<Snapshot, std::string>> snapshots;
   for (const FileInfo& file : files) {
@@ -25,7 +26,8 @@ Result<bool> LookThroughFolder(const Table& table, const std::string& folder, st
     HEADRACE_ASSIGN_OR_RETURN(Snapshot snapshot, ParseSnapshot(*text, file.path));
     snapshots.emplace_back(std::move(snapshot), file.path);
   }
-  std::sort(snapshots.begin(), snapshots.end(), [](const auto& a, const auto& b) { return a.first.id > b.first.id; });
+  std::sort(snapshots.begin(), snapshots.end(),
+            [](const auto& a, const auto& b) { return a.first.id > b.first.id; });
   for (const auto& [snapshot, path] : snapshots) {
     HEADRACE_ASSIGN_OR_RETURN(const bool found, look(snapshot, path));
     if (found) return true;
@@ -40,10 +42,12 @@ Status SearchSnapshots(const Table& table, const Look& look) {
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<Snapshot> snapshot, FindSnapshot(table, *id));
     if (!snapshot) continue;
-    HEADRACE_ASSIGN_OR_RETURN(const bool found, look(*snapshot, table.path + "/snapshot/snapshot-" + std::to_string(id->value)));
+    HEADRACE_ASSIGN_OR_RETURN(
+        const bool found, look(*snapshot, table.path + "/snapshot/snapshot-" + std::to_string(id->value)));
     if (found) return Status::OK();
   }
-  HEADRACE_ASSIGN_OR_RETURN(const bool in_changelogs, LookThroughFolder(table, "changelog", "changelog-", look));
+  HEADRACE_ASSIGN_OR_RETURN(const bool in_changelogs,
+                            LookThroughFolder(table, "changelog", "changelog-", look));
   if (in_changelogs) return Status::OK();
   return LookThroughFolder(table, "tag", "tag-", look).status();
 }

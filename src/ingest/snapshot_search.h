@@ -13,6 +13,8 @@
 namespace headrace::ingest {
 
 // Calls `look` until it answers true.
-Status SearchSnapshots(const Table& table, const std::function<Result<bool>(const Snapshot& snapshot, std::string_view origin)>& look);
+Status SearchSnapshots(
+    const Table& table,
+    const std::function<Result<bool>(const Snapshot& snapshot, std::string_view origin)>& look);
 
 }  // namespace headrace::ingest

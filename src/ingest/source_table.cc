@@ -10,7 +10,8 @@ std::string_view TextMember(const JsonToken& object, std::string_view name) {
 
 // `text` minus the part at its front and the dot after it; false when it does not begin so.
 bool TakePart(std::string_view* text, std::string_view part) {
-  if (part.empty() || !text->starts_with(part) || text->size() <= part.size() || (*text)[part.size()] != '.') return false;
+  if (part.empty() || !text->starts_with(part) || text->size() <= part.size() || (*text)[part.size()] != '.')
+    return false;
   text->remove_prefix(part.size() + 1);
   return true;
 }
@@ -39,7 +40,8 @@ SourceName SourceNameOf(const JsonToken* source) {
 
 SourceChoice::Answer SourceChoice::Ask(const SourceName& name) {
   if (!name.known()) return Answer::kOurs;
-  if (!table_.empty() && name.table == table_ && name.schema == schema_ && name.database == database_) return Answer::kOurs;
+  if (!table_.empty() && name.table == table_ && name.schema == schema_ && name.database == database_)
+    return Answer::kOurs;
   const std::string full = name.ToString();
   if (!wanted_.empty() && !name.Matches(wanted_)) return Answer::kOther;
   if (!chosen_.empty() && full != chosen_) return Answer::kMixed;

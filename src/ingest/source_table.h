@@ -38,7 +38,7 @@ class SourceChoice {
 
  private:
   std::string wanted_;
-  std::string chosen_;  // full name of the table taken
+  std::string chosen_;                     // full name of the table taken
   std::string database_, schema_, table_;  // of the last event of ours, to answer quickly
 };
 

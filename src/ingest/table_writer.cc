@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <arrow/record_batch.h>
 #include <arrow/array.h>
+#include <arrow/record_batch.h>
 
 #include "base/uuid.h"
 #include "catalog/snapshots.h"
@@ -20,8 +20,8 @@ constexpr int kTriesOfUnknown = 3;
 
 }  // namespace
 
-TableWriter::TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start,
-                         std::optional<std::string> start_text)
+TableWriter::TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options,
+                         std::string job, Position start, std::optional<std::string> start_text)
     : table_(table),
       shape_(shape),
       options_(options),
@@ -32,15 +32,18 @@ TableWriter::TableWriter(const Table& table, const TableShape* shape, const Inge
       buffer_(shape->fields) {}
 
 Status TableWriter::Open() {
-  if (options_.budget == nullptr) return Invalid("ingesting into ", table_.name, ": no memory budget was given");
+  if (options_.budget == nullptr)
+    return Invalid("ingesting into ", table_.name, ": no memory budget was given");
   HEADRACE_RETURN_NOT_OK(OpenDeadLetters());
   return Restart();
 }
 
 Status TableWriter::OpenDeadLetters() {
   if (options_.dead_letter_file.empty()) return Status::OK();
-  const int64_t bytes = committed_.dead_letter_file == options_.dead_letter_file ? committed_.dead_letter_bytes : 0;
-  HEADRACE_ASSIGN_OR_RETURN(dead_letters_, DeadLetters::Open(options_.dead_letter_file, job_.empty() ? user_ : job_, bytes));
+  const int64_t bytes =
+      committed_.dead_letter_file == options_.dead_letter_file ? committed_.dead_letter_bytes : 0;
+  HEADRACE_ASSIGN_OR_RETURN(dead_letters_,
+                            DeadLetters::Open(options_.dead_letter_file, job_.empty() ? user_ : job_, bytes));
   return Status::OK();
 }
 
@@ -65,11 +68,13 @@ Status TableWriter::CheckAlone() const {
   if (job_.empty()) return Status::OK();
   HEADRACE_ASSIGN_OR_RETURN(const auto carried, CarriedProperties(table_));
   const auto it = carried.find(PositionKey(job_));
-  const std::optional<std::string> found = it == carried.end() ? std::nullopt : std::optional<std::string>(it->second);
+  const std::optional<std::string> found =
+      it == carried.end() ? std::nullopt : std::optional<std::string>(it->second);
   if (found == committed_text_) return Status::OK();
   return CommitConflict("ingesting into ", table_.name, ": another process runs the job '", job_,
                         "' and has moved its position, from ", committed_text_.value_or("the start"), " to ",
-                        found.value_or("nothing"), "; what both have committed is in the table once. Let one of them run");
+                        found.value_or("nothing"),
+                        "; what both have committed is in the table once. Let one of them run");
 }
 
 int64_t TableWriter::ms_since_commit() const { return table_.clock->NowMs() - last_commit_ms_; }
@@ -77,12 +82,16 @@ int64_t TableWriter::ms_since_commit() const { return table_.clock->NowMs() - la
 Status TableWriter::PassRowsOn(bool at_once) {
   const int64_t rows = buffer_.rows();
   if (rows == 0) return Status::OK();
-  if (!at_once && rows < kRowsToPassOn && (rows % kRowsBetweenSizes != 0 || buffer_.byte_size() < std::min(kBytesToPassOn, options_.budget->limit() / 16))) return Status::OK();
+  if (!at_once && rows < kRowsToPassOn &&
+      (rows % kRowsBetweenSizes != 0 ||
+       buffer_.byte_size() < std::min(kBytesToPassOn, options_.budget->limit() / 16)))
+    return Status::OK();
   HEADRACE_ASSIGN_OR_RETURN(const RowBuffer::Batch batch, buffer_.Finish());
   return Pass(batch.rows, batch.kinds);
 }
 
-Status TableWriter::Pass(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds) {
+Status TableWriter::Pass(const std::shared_ptr<arrow::RecordBatch>& rows,
+                         const std::shared_ptr<arrow::Array>& kinds) {
   if (rows->num_rows() == 0) return Status::OK();
   wrote_ = true;
   HEADRACE_RETURN_NOT_OK(session_->Write(rows, kinds));
@@ -92,13 +101,15 @@ Status TableWriter::Pass(const std::shared_ptr<arrow::RecordBatch>& rows, const 
 
 Status TableWriter::DeleteEverything() {
   if (!view_) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<arrow::RecordBatchReader> reader, OpenScan(table_, *view_, {}));
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<arrow::RecordBatchReader> reader,
+                            OpenScan(table_, *view_, {}));
   while (true) {
     std::shared_ptr<arrow::RecordBatch> batch;
     HEADRACE_RETURN_NOT_OK(reader->ReadNext(&batch));
     if (batch == nullptr) return Status::OK();
     const std::vector<int8_t> kinds(batch->num_rows(), static_cast<int8_t>(RowKind::kDelete));
-    const auto kind_array = std::make_shared<arrow::Int8Array>(batch->num_rows(), arrow::Buffer::FromVector(kinds));
+    const auto kind_array =
+        std::make_shared<arrow::Int8Array>(batch->num_rows(), arrow::Buffer::FromVector(kinds));
     HEADRACE_RETURN_NOT_OK(Pass(batch, kind_array));
   }
 }
@@ -124,7 +135,8 @@ Status TableWriter::Commit(Position position, bool last) {
     prepared.commit_when_empty = moved;
   }
   HEADRACE_RETURN_NOT_OK(PublishPrepared(prepared));
-  if (!job_.empty() && last_snapshot_ && view_->properties.contains(key)) committed_text_ = view_->properties.at(key);
+  if (!job_.empty() && last_snapshot_ && view_->properties.contains(key))
+    committed_text_ = view_->properties.at(key);
   committed_ = std::move(position);
   rows_passed_ = 0;
   last_commit_ms_ = table_.clock->NowMs();
@@ -134,7 +146,8 @@ Status TableWriter::Commit(Position position, bool last) {
 
 Status TableWriter::PublishPrepared(const PreparedCommit& prepared) {
   Result<std::vector<Snapshot>> made = session_->Commit(prepared);
-  for (int tries = 1; tries < kTriesOfUnknown && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries) made = session_->Commit(prepared);
+  for (int tries = 1; tries < kTriesOfUnknown && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries)
+    made = session_->Commit(prepared);
   HEADRACE_RETURN_NOT_OK(made.status());
   if (made->empty()) return Status::OK();
   view_ = made->back();
@@ -145,7 +158,8 @@ Status TableWriter::PublishPrepared(const PreparedCommit& prepared) {
 
 Result<bool> TableWriter::FindInTable(const std::vector<Value>& key, RowBuffer* into) {
   if (!view_) return false;
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> row, FindByKey(table_, *view_, key, {}));
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> row,
+                            FindByKey(table_, *view_, key, {}));
   if (row == nullptr || row->num_rows() == 0) return false;
   HEADRACE_RETURN_NOT_OK(into->AppendArrowRow(*row, 0, RowKind::kInsert));
   return true;

@@ -24,8 +24,8 @@ class TableWriter {
  public:
   // `job` empty: an ingest without a position, standard input without a name. `start` is the position to continue from, `start_text` what
   // the table carried for the job before `start` was looked up: each commit makes sure that nobody else has moved it.
-  TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job, Position start,
-              std::optional<std::string> start_text);
+  TableWriter(const Table& table, const TableShape* shape, const IngestOptions& options, std::string job,
+              Position start, std::optional<std::string> start_text);
 
   Status Open();
   // kCommitConflict when another process has moved the job's position: only one may run a job.

@@ -32,13 +32,14 @@ std::optional<int64_t> TakeDate(std::string_view* text) {
   const bool plus = Take(text, '+');
   const bool minus = !plus && Take(text, '-');
   size_t year_digits = 0;
-  while (year_digits < text->size() && (*text)[year_digits] >= '0' && (*text)[year_digits] <= '9') ++year_digits;
+  while (year_digits < text->size() && (*text)[year_digits] >= '0' && (*text)[year_digits] <= '9')
+    ++year_digits;
   if (year_digits < 4 || year_digits > 9 || (year_digits > 4 && !plus && !minus)) return std::nullopt;
   CivilDate date;
   int64_t month = 0;
   int64_t day = 0;
-  if (!TakeDigits(text, year_digits, &date.year) || !Take(text, '-') || !TakeDigits(text, 2, &month) || !Take(text, '-') ||
-      !TakeDigits(text, 2, &day) || month < 1 || month > 12 || day < 1 || day > 31) {
+  if (!TakeDigits(text, year_digits, &date.year) || !Take(text, '-') || !TakeDigits(text, 2, &month) ||
+      !Take(text, '-') || !TakeDigits(text, 2, &day) || month < 1 || month > 12 || day < 1 || day > 31) {
     return std::nullopt;
   }
   if (minus) date.year = -date.year;
@@ -141,8 +142,10 @@ std::string ClockText(int64_t count, int digits) {
   const uint64_t magnitude = minus ? 0 - static_cast<uint64_t>(count) : static_cast<uint64_t>(count);
   const uint64_t seconds = magnitude / kPowers[digits];
   char buffer[40];
-  std::snprintf(buffer, sizeof(buffer), "%s%02llu:%02llu:%02llu", minus ? "-" : "", static_cast<unsigned long long>(seconds / 3600),
-                static_cast<unsigned long long>(seconds / 60 % 60), static_cast<unsigned long long>(seconds % 60));
+  std::snprintf(buffer, sizeof(buffer), "%s%02llu:%02llu:%02llu", minus ? "-" : "",
+                static_cast<unsigned long long>(seconds / 3600),
+                static_cast<unsigned long long>(seconds / 60 % 60),
+                static_cast<unsigned long long>(seconds % 60));
   std::string text = buffer;
   AppendFraction(static_cast<int64_t>(magnitude % kPowers[digits]), digits, &text);
   return text;

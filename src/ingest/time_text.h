@@ -23,8 +23,8 @@ struct ParsedTime {
   std::optional<int64_t> CountAt(int digits) const;
 };
 
-std::optional<int64_t> ParseDate(std::string_view text);              // days; a final 'Z' is taken
-std::optional<ParsedTime> ParseClock(std::string_view text);          // 00:00 … 24:00:00
+std::optional<int64_t> ParseDate(std::string_view text);      // days; a final 'Z' is taken
+std::optional<ParsedTime> ParseClock(std::string_view text);  // 00:00 … 24:00:00
 std::optional<ParsedTime> ParseDateTime(std::string_view text);
 
 // `count` units of 10^-digits seconds: "13:14:15.123456", "-838:59:59", with just the fraction digits that are not zero at the end.

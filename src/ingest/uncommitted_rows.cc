@@ -18,7 +18,8 @@ Result<int64_t> UncommittedRows::FetchCommitted(const RowBuffer& key_rows, int64
   return found ? rows_.rows() - 1 : kNone;
 }
 
-Result<std::optional<CurrentRows::Row>> UncommittedRows::Find(const RowBuffer& key_rows, int64_t key_row, bool before_delete) {
+Result<std::optional<CurrentRows::Row>> UncommittedRows::Find(const RowBuffer& key_rows, int64_t key_row,
+                                                              bool before_delete) {
   std::string key = KeyOf(key_rows, key_row);
   auto [found, fresh] = entries_.try_emplace(std::move(key));
   if (fresh) key_bytes_ += static_cast<int64_t>(found->first.size() + sizeof(Entry));

@@ -26,8 +26,8 @@ struct Target {
     return false;
   }
   bool Misfit(const JsonToken& value, std::string_view wanted) const {
-    return Refuse("is " + std::string(NameOf(value.kind)) + " (" + Excerpt(value) + "), but a column of type " + ToSql(type()) + " takes " +
-                  std::string(wanted));
+    return Refuse("is " + std::string(NameOf(value.kind)) + " (" + Excerpt(value) +
+                  "), but a column of type " + ToSql(type()) + " takes " + std::string(wanted));
   }
   // `text` is the value as it came, `reason` what is wrong with it.
   bool Wrong(std::string_view text, std::string_view reason) const {
@@ -44,21 +44,18 @@ bool AppendInteger(std::string_view text, const Target& to) {
   int64_t value = 0;
   std::string reason;
   if (!WholeNumber(text, &value, &reason)) return to.Wrong(text, reason);
-  if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return to.Wrong(text, "out of its range");
+  if (value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max())
+    return to.Wrong(text, "out of its range");
   to.column->AppendFixed(static_cast<T>(value));
   return true;
 }
 
 bool AppendIntegerOf(std::string_view text, const Target& to) {
   switch (to.type().root) {
-    case TypeRoot::kTinyInt:
-      return AppendInteger<int8_t>(text, to);
-    case TypeRoot::kSmallInt:
-      return AppendInteger<int16_t>(text, to);
-    case TypeRoot::kInt:
-      return AppendInteger<int32_t>(text, to);
-    default:
-      return AppendInteger<int64_t>(text, to);
+    case TypeRoot::kTinyInt: return AppendInteger<int8_t>(text, to);
+    case TypeRoot::kSmallInt: return AppendInteger<int16_t>(text, to);
+    case TypeRoot::kInt: return AppendInteger<int32_t>(text, to);
+    default: return AppendInteger<int64_t>(text, to);
   }
 }
 
@@ -79,7 +76,8 @@ bool AppendFloating(std::string_view text, const Target& to) {
 bool AppendDecimalText(std::string_view text, const Target& to) {
   arrow::Decimal128 value;
   std::string reason;
-  if (!ExactDecimal(text, to.type().precision, to.type().scale, &value, &reason)) return to.Wrong(text, reason);
+  if (!ExactDecimal(text, to.type().precision, to.type().scale, &value, &reason))
+    return to.Wrong(text, reason);
   to.column->AppendDecimal(value);
   return true;
 }
@@ -121,7 +119,8 @@ bool AppendPlainDecimal(std::string_view text, const Target& to) {
   const bool number = LooksLikeNumber(text);
   const bool base64 = !text.empty() && DecodeBase64(text, false, &bytes);
   if (number && base64) {
-    return to.Wrong(text, "it could be a number as text or base64 of one: say which by --decimals string or precise");
+    return to.Wrong(
+        text, "it could be a number as text or base64 of one: say which by --decimals string or precise");
   }
   return base64 ? AppendDecimalBytes(text, to.type().scale, to) : AppendDecimalText(text, to);
 }
@@ -164,18 +163,22 @@ bool AppendTextFrom(const JsonToken& value, const ValueShape& shape, const Targe
     std::string bytes;
     std::string text;
     std::string reason = "not base64";
-    if (!DecodeBase64(base64, false, &bytes) || !TextFromDecimalBytes(bytes, scale, &text, &reason)) return to.Wrong(base64, reason);
+    if (!DecodeBase64(base64, false, &bytes) || !TextFromDecimalBytes(bytes, scale, &text, &reason))
+      return to.Wrong(base64, reason);
     return AppendText(text, to);
   }
-  if (value.kind == JsonKind::kNumber && (shape.form == ValueForm::kClock || shape.form == ValueForm::kInstant ||
-                                          shape.form == ValueForm::kDays)) {
+  if (value.kind == JsonKind::kNumber &&
+      (shape.form == ValueForm::kClock || shape.form == ValueForm::kInstant ||
+       shape.form == ValueForm::kDays)) {
     int64_t count = 0;
     std::string reason;
     if (!WholeNumber(value.view(), &count, &reason)) return to.Wrong(value.view(), reason);
     if (shape.form == ValueForm::kClock) return AppendText(ClockText(count, shape.digits), to);
     if (shape.form == ValueForm::kInstant) return AppendText(DateTimeText(count, shape.digits), to);
     if (count != static_cast<int32_t>(count)) return to.Wrong(value.view(), "not a day");
-    return AppendText(DateTimeText(count * kSecondsPerDay, 0).substr(0, DateTimeText(count * kSecondsPerDay, 0).find('T')), to);
+    return AppendText(
+        DateTimeText(count * kSecondsPerDay, 0).substr(0, DateTimeText(count * kSecondsPerDay, 0).find('T')),
+        to);
   }
   if (value.kind != JsonKind::kString) return to.Misfit(value, "text");
   return AppendText(value.view(), to);
@@ -190,17 +193,12 @@ bool IsLowerHex(std::string_view text) {
 
 bool DecodePlainBytes(std::string_view text, BinaryMode mode, std::string* bytes, std::string* reason) {
   switch (mode) {
-    case BinaryMode::kBase64:
-      *reason = "not base64";
-      return DecodeBase64(text, false, bytes);
+    case BinaryMode::kBase64: *reason = "not base64"; return DecodeBase64(text, false, bytes);
     case BinaryMode::kBase64Url:
       *reason = "not base64 of the URL alphabet";
       return DecodeBase64(text, true, bytes);
-    case BinaryMode::kHex:
-      *reason = "not hexadecimal digits";
-      return DecodeHex(text, bytes);
-    case BinaryMode::kUnsaid:
-      break;
+    case BinaryMode::kHex: *reason = "not hexadecimal digits"; return DecodeHex(text, bytes);
+    case BinaryMode::kUnsaid: break;
   }
   const bool base64 = DecodeBase64(text, false, bytes);
   const bool hex = IsLowerHex(text);
@@ -215,10 +213,12 @@ bool DecodePlainBytes(std::string_view text, BinaryMode mode, std::string* bytes
 bool AppendBinary(std::string_view text, ValueForm form, const Target& to) {
   std::string bytes;
   std::string reason;
-  if (!DecodePlainBytes(text, form == ValueForm::kBase64 ? BinaryMode::kBase64 : to.modes.binary, &bytes, &reason)) {
+  if (!DecodePlainBytes(text, form == ValueForm::kBase64 ? BinaryMode::kBase64 : to.modes.binary, &bytes,
+                        &reason)) {
     return to.Wrong(text, reason);
   }
-  if (bytes.size() > static_cast<size_t>(to.type().length)) return to.Wrong(text, "it has " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() > static_cast<size_t>(to.type().length))
+    return to.Wrong(text, "it has " + std::to_string(bytes.size()) + " bytes");
   to.column->AppendBytes(bytes);
   return true;
 }
@@ -234,14 +234,10 @@ int64_t PowerOfTen(int digits) {
 // The unit of a plain whole number: by the mode of the connector, else by the column's precision.
 int PlainDigits(const Target& to) {
   switch (to.modes.time) {
-    case TimeMode::kConnect:
-      return 3;
-    case TimeMode::kMicroseconds:
-      return kDigitsOfMicros;
-    case TimeMode::kNanoseconds:
-      return 9;
-    case TimeMode::kAdaptive:
-      break;
+    case TimeMode::kConnect: return 3;
+    case TimeMode::kMicroseconds: return kDigitsOfMicros;
+    case TimeMode::kNanoseconds: return 9;
+    case TimeMode::kAdaptive: break;
   }
   return to.type().precision <= 3 ? 3 : to.type().precision <= 6 ? kDigitsOfMicros : 9;
 }
@@ -256,12 +252,14 @@ int StoredDigits(const DataType& type) {
 bool Rescale(int64_t count, int from, const Target& to, int64_t* stored) {
   const int digits = StoredDigits(to.type());
   const int kept = std::min(digits, to.type().precision);
-  if (from > kept && count % PowerOfTen(from - kept) != 0) return to.Refuse("has more digits of a second than " + ToSql(to.type()) + " holds");
+  if (from > kept && count % PowerOfTen(from - kept) != 0)
+    return to.Refuse("has more digits of a second than " + ToSql(to.type()) + " holds");
   if (from >= digits) {
     *stored = count / PowerOfTen(from - digits);
     return true;
   }
-  if (__builtin_mul_overflow(count, PowerOfTen(digits - from), stored)) return to.Refuse("is outside the range of " + ToSql(to.type()));
+  if (__builtin_mul_overflow(count, PowerOfTen(digits - from), stored))
+    return to.Refuse("is outside the range of " + ToSql(to.type()));
   return true;
 }
 
@@ -273,15 +271,18 @@ bool AppendDays(int64_t days, std::string_view text, const Target& to) {
 
 bool AppendClockCount(int64_t count, int digits, std::string_view text, const Target& to) {
   int64_t millis = 0;
-  if (!Rescale(count, digits, to, &millis)) return to.Refuse("is " + std::string(text) + ", which " + *to.why);
-  if (millis < 0 || millis >= kSecondsPerDay * 1000) return to.Wrong(text, "not a time between 00:00:00 and 23:59:59.999; a STRING column would hold it");
+  if (!Rescale(count, digits, to, &millis))
+    return to.Refuse("is " + std::string(text) + ", which " + *to.why);
+  if (millis < 0 || millis >= kSecondsPerDay * 1000)
+    return to.Wrong(text, "not a time between 00:00:00 and 23:59:59.999; a STRING column would hold it");
   to.column->AppendFixed(static_cast<int32_t>(millis));
   return true;
 }
 
 bool AppendInstantCount(int64_t count, int digits, std::string_view text, const Target& to) {
   int64_t stored = 0;
-  if (!Rescale(count, digits, to, &stored)) return to.Refuse("is " + std::string(text) + ", which " + *to.why);
+  if (!Rescale(count, digits, to, &stored))
+    return to.Refuse("is " + std::string(text) + ", which " + *to.why);
   to.column->AppendFixed(stored);
   return true;
 }
@@ -294,7 +295,8 @@ bool AppendDateText(std::string_view text, const Target& to) {
 
 bool AppendClockText(std::string_view text, const Target& to) {
   const std::optional<ParsedTime> time = ParseClock(text);
-  if (!time || time->offset_seconds.value_or(0) != 0) return to.Wrong(text, "not a time as HH:MM:SS.fff without a zone or in UTC");
+  if (!time || time->offset_seconds.value_or(0) != 0)
+    return to.Wrong(text, "not a time as HH:MM:SS.fff without a zone or in UTC");
   const std::optional<int64_t> nanos = time->CountAt(9);
   return AppendClockCount(*nanos, 9, text, to);
 }
@@ -302,14 +304,17 @@ bool AppendClockText(std::string_view text, const Target& to) {
 bool AppendInstantText(std::string_view text, const Target& to) {
   const bool zoned = to.type().root == TypeRoot::kTimestampLtz;
   const std::optional<ParsedTime> time = ParseDateTime(text);
-  if (text == "infinity" || text == "-infinity") return to.Wrong(text, "no instant; a STRING column would hold it");
+  if (text == "infinity" || text == "-infinity")
+    return to.Wrong(text, "no instant; a STRING column would hold it");
   if (!time) return to.Wrong(text, "not an instant as YYYY-MM-DDTHH:MM:SS.ffffff");
   if (zoned && !time->offset_seconds) return to.Wrong(text, "its time zone is missing");
-  if (!zoned && time->offset_seconds.value_or(0) != 0) return to.Wrong(text, "it has a time zone, the column has none");
+  if (!zoned && time->offset_seconds.value_or(0) != 0)
+    return to.Wrong(text, "it has a time zone, the column has none");
   const int digits = std::min(StoredDigits(to.type()), to.type().precision);
   const std::optional<int64_t> kept = time->CountAt(digits);
   if (!kept) {
-    return to.Wrong(text, time->nanos % PowerOfTen(9 - digits) != 0 ? "it has more digits of a second" : "outside the range of the type");
+    return to.Wrong(text, time->nanos % PowerOfTen(9 - digits) != 0 ? "it has more digits of a second"
+                                                                    : "outside the range of the type");
   }
   return AppendInstantCount(*kept, digits, text, to);
 }
@@ -324,14 +329,16 @@ bool AppendTemporal(const JsonToken& value, const ValueShape& shape, const Targe
                            : root == TypeRoot::kTime ? ValueForm::kClock
                                                      : ValueForm::kInstant;
   if (value.kind != JsonKind::kNumber || (shape.form != ValueForm::kPlain && shape.form != wanted)) {
-    return to.Misfit(value, root == TypeRoot::kDate ? "days since 1970 or YYYY-MM-DD" : "a count in its own unit or ISO text");
+    return to.Misfit(value, root == TypeRoot::kDate ? "days since 1970 or YYYY-MM-DD"
+                                                    : "a count in its own unit or ISO text");
   }
   int64_t count = 0;
   std::string reason;
   if (!WholeNumber(value.view(), &count, &reason)) return to.Wrong(value.view(), reason);
   if (root == TypeRoot::kDate) return AppendDays(count, value.view(), to);
   const int digits = shape.form == ValueForm::kPlain ? PlainDigits(to) : shape.digits;
-  return root == TypeRoot::kTime ? AppendClockCount(count, digits, value.view(), to) : AppendInstantCount(count, digits, value.view(), to);
+  return root == TypeRoot::kTime ? AppendClockCount(count, digits, value.view(), to)
+                                 : AppendInstantCount(count, digits, value.view(), to);
 }
 
 bool AppendBoolean(const JsonToken& value, const Target& to) {
@@ -353,7 +360,8 @@ const ValueShape& ChildShape(const ValueShape& shape, size_t i) {
   return i < shape.children.size() ? shape.children[i] : kPlainShape;
 }
 
-bool AppendChild(const JsonToken& value, const ValueShape& shape, size_t child, std::string_view place, const Target& to) {
+bool AppendChild(const JsonToken& value, const ValueShape& shape, size_t child, std::string_view place,
+                 const Target& to) {
   if (AppendValue(value, shape, to.modes, &to.column->children()[child], to.why)) return true;
   return to.Refuse(std::string(place) + " " + *to.why);
 }
@@ -390,14 +398,17 @@ bool AppendMap(const JsonToken& value, const ValueShape& shape, const Target& to
     }
     for (const JsonToken* key = value.begin(); key != value.end(); key = key[1].next()) {
       const std::string place = "value of " + Excerpt(*key);
-      if (!AppendChild(*key, kPlainShape, 0, "key", to) || !AppendChild(key[1], ChildShape(shape, 1), 1, place, to)) return false;
+      if (!AppendChild(*key, kPlainShape, 0, "key", to) ||
+          !AppendChild(key[1], ChildShape(shape, 1), 1, place, to))
+        return false;
     }
   } else if (value.kind == JsonKind::kArray) {
     for (const JsonToken* pair = value.begin(); pair != value.end(); pair = pair->next()) {
       if (pair->kind != JsonKind::kArray || pair->length != 2) return to.Misfit(*pair, "[key, value] pairs");
       const JsonToken& key = *pair->begin();
       if (key.is_null()) return to.Refuse("has a null key");
-      if (!AppendChild(key, ChildShape(shape, 0), 0, "key", to) || !AppendChild(*key.next(), ChildShape(shape, 1), 1, "value", to)) {
+      if (!AppendChild(key, ChildShape(shape, 0), 0, "key", to) ||
+          !AppendChild(*key.next(), ChildShape(shape, 1), 1, "value", to)) {
         return false;
       }
     }
@@ -429,13 +440,16 @@ bool AppendRow(const JsonToken& value, const ValueShape& shape, const Target& to
   std::vector<ColumnBuffer>& fields = to.column->children();
   for (const JsonToken* key = value.begin(); key != value.end(); key = key[1].next()) {
     const int field = FieldOf(to.type(), key->view());
-    if (field < 0) return to.Refuse("has a field " + Excerpt(*key) + " that " + ToSql(to.type()) + " does not have");
+    if (field < 0)
+      return to.Refuse("has a field " + Excerpt(*key) + " that " + ToSql(to.type()) + " does not have");
     if (fields[field].size() > row) return to.Refuse("has the field " + Excerpt(*key) + " twice");
-    if (!AppendChild(key[1], NamedShape(shape, key->view()), field, "field " + Excerpt(*key), to)) return false;
+    if (!AppendChild(key[1], NamedShape(shape, key->view()), field, "field " + Excerpt(*key), to))
+      return false;
   }
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].size() > row) continue;
-    if (!fields[i].type().nullable) return to.Refuse("has no field '" + to.type().fields[i].name + "', which may not be null");
+    if (!fields[i].type().nullable)
+      return to.Refuse("has no field '" + to.type().fields[i].name + "', which may not be null");
     fields[i].AppendNull();
   }
   to.column->CloseRow();
@@ -444,7 +458,8 @@ bool AppendRow(const JsonToken& value, const ValueShape& shape, const Target& to
 
 }  // namespace
 
-bool AppendValue(const JsonToken& value, const ValueShape& shape, const ValueModes& modes, ColumnBuffer* column, std::string* why) {
+bool AppendValue(const JsonToken& value, const ValueShape& shape, const ValueModes& modes,
+                 ColumnBuffer* column, std::string* why) {
   const Target to{modes, column, why};
   const DataType& type = column->type();
   if (value.is_null()) {
@@ -453,37 +468,33 @@ bool AppendValue(const JsonToken& value, const ValueShape& shape, const ValueMod
     return true;
   }
   switch (type.root) {
-    case TypeRoot::kBoolean:
-      return AppendBoolean(value, to);
+    case TypeRoot::kBoolean: return AppendBoolean(value, to);
     case TypeRoot::kTinyInt:
     case TypeRoot::kSmallInt:
     case TypeRoot::kInt:
     case TypeRoot::kBigInt:
-      return value.kind == JsonKind::kNumber ? AppendIntegerOf(value.view(), to) : to.Misfit(value, "a whole number");
+      return value.kind == JsonKind::kNumber ? AppendIntegerOf(value.view(), to)
+                                             : to.Misfit(value, "a whole number");
     case TypeRoot::kFloat:
     case TypeRoot::kDouble:
-      if (value.kind != JsonKind::kNumber && value.kind != JsonKind::kString) return to.Misfit(value, "a number");
+      if (value.kind != JsonKind::kNumber && value.kind != JsonKind::kString)
+        return to.Misfit(value, "a number");
       return AppendFloating(value.view(), to);
-    case TypeRoot::kDecimal:
-      return AppendDecimal(value, shape, to);
+    case TypeRoot::kDecimal: return AppendDecimal(value, shape, to);
     case TypeRoot::kChar:
-    case TypeRoot::kVarChar:
-      return AppendTextFrom(value, shape, to);
+    case TypeRoot::kVarChar: return AppendTextFrom(value, shape, to);
     case TypeRoot::kBinary:
     case TypeRoot::kVarBinary:
-      return value.kind == JsonKind::kString ? AppendBinary(value.view(), shape.form, to) : to.Misfit(value, "base64 or hexadecimal text");
+      return value.kind == JsonKind::kString ? AppendBinary(value.view(), shape.form, to)
+                                             : to.Misfit(value, "base64 or hexadecimal text");
     case TypeRoot::kDate:
     case TypeRoot::kTime:
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return AppendTemporal(value, shape, to);
-    case TypeRoot::kArray:
-      return AppendArray(value, shape, to);
+    case TypeRoot::kTimestampLtz: return AppendTemporal(value, shape, to);
+    case TypeRoot::kArray: return AppendArray(value, shape, to);
     case TypeRoot::kMap:
-    case TypeRoot::kMultiset:
-      return AppendMap(value, shape, to);
-    case TypeRoot::kRow:
-      return AppendRow(value, shape, to);
+    case TypeRoot::kMultiset: return AppendMap(value, shape, to);
+    case TypeRoot::kRow: return AppendRow(value, shape, to);
   }
   return to.Refuse("has a type that is not read here");
 }
@@ -492,32 +503,25 @@ bool AppendTextValue(std::string_view text, const ValueModes& modes, ColumnBuffe
   const Target to{modes, column, why};
   switch (column->type().root) {
     case TypeRoot::kBoolean:
-      if (text != "true" && text != "false" && text != "1" && text != "0") return to.Wrong(text, "neither true nor false");
+      if (text != "true" && text != "false" && text != "1" && text != "0")
+        return to.Wrong(text, "neither true nor false");
       column->AppendBool(text == "true" || text == "1");
       return true;
     case TypeRoot::kTinyInt:
     case TypeRoot::kSmallInt:
     case TypeRoot::kInt:
-    case TypeRoot::kBigInt:
-      return AppendIntegerOf(text, to);
+    case TypeRoot::kBigInt: return AppendIntegerOf(text, to);
     case TypeRoot::kFloat:
-    case TypeRoot::kDouble:
-      return AppendFloating(text, to);
-    case TypeRoot::kDecimal:
-      return AppendDecimalText(text, to);
+    case TypeRoot::kDouble: return AppendFloating(text, to);
+    case TypeRoot::kDecimal: return AppendDecimalText(text, to);
     case TypeRoot::kChar:
-    case TypeRoot::kVarChar:
-      return AppendText(text, to);
+    case TypeRoot::kVarChar: return AppendText(text, to);
     case TypeRoot::kBinary:
-    case TypeRoot::kVarBinary:
-      return AppendBinary(text, ValueForm::kPlain, to);
-    case TypeRoot::kDate:
-      return AppendDateText(text, to);
-    case TypeRoot::kTime:
-      return AppendClockText(text, to);
+    case TypeRoot::kVarBinary: return AppendBinary(text, ValueForm::kPlain, to);
+    case TypeRoot::kDate: return AppendDateText(text, to);
+    case TypeRoot::kTime: return AppendClockText(text, to);
     case TypeRoot::kTimestamp:
-    case TypeRoot::kTimestampLtz:
-      return AppendInstantText(text, to);
+    case TypeRoot::kTimestampLtz: return AppendInstantText(text, to);
     case TypeRoot::kArray:
     case TypeRoot::kMap:
     case TypeRoot::kMultiset:
@@ -534,15 +538,17 @@ bool IsUnavailable(const JsonToken& value) {
   static const std::string base64 = EncodeBase64(kUnavailable);
   if (value.kind == JsonKind::kString) return value.view() == kUnavailable || value.view() == base64;
   if (value.kind == JsonKind::kObject) {
-    return value.length == 1 && value.begin()->view() == kUnavailable && value.begin()[1].kind == JsonKind::kString &&
-           value.begin()[1].view() == kUnavailable;
+    return value.length == 1 && value.begin()->view() == kUnavailable &&
+           value.begin()[1].kind == JsonKind::kString && value.begin()[1].view() == kUnavailable;
   }
   if (value.kind != JsonKind::kArray) return false;
-  if (value.length == 1) return value.begin()->kind == JsonKind::kString && value.begin()->view() == kUnavailable;
+  if (value.length == 1)
+    return value.begin()->kind == JsonKind::kString && value.begin()->view() == kUnavailable;
   if (value.length != kUnavailable.size()) return false;
   const JsonToken* element = value.begin();
   for (const char c : kUnavailable) {
-    if (element->kind != JsonKind::kNumber || element->view() != std::to_string(static_cast<int>(c))) return false;
+    if (element->kind != JsonKind::kNumber || element->view() != std::to_string(static_cast<int>(c)))
+      return false;
     element = element->next();
   }
   return true;

@@ -15,7 +15,8 @@
 
 namespace headrace::ingest {
 
-bool AppendValue(const JsonToken& value, const ValueShape& shape, const ValueModes& modes, ColumnBuffer* column, std::string* why);
+bool AppendValue(const JsonToken& value, const ValueShape& shape, const ValueModes& modes,
+                 ColumnBuffer* column, std::string* why);
 
 // The same for text without JSON around it, as CSV has it: numbers and booleans are text too.
 bool AppendTextValue(std::string_view text, const ValueModes& modes, ColumnBuffer* column, std::string* why);

@@ -10,7 +10,8 @@ namespace {
 using ::testing::HasSubstr;
 
 // The cell that `json` becomes in a column of that type, or "refused: why".
-std::string Cell(const std::string& type, const std::string& json, const ValueShape& shape = kPlainShape, ValueModes modes = {}) {
+std::string Cell(const std::string& type, const std::string& json, const ValueShape& shape = kPlainShape,
+                 ValueModes modes = {}) {
   ColumnBuffer column(*ParseDataType(type));
   JsonTape tape;
   EXPECT_TRUE(tape.Parse(json)) << json;
@@ -110,9 +111,12 @@ TEST(AppendValue, DatesAndTimesKeepEveryDigit) {
   EXPECT_EQ(Cell("TIMESTAMP(3)", "1715951655123"), "2024-05-17T13:14:15.123");
   EXPECT_EQ(Cell("TIMESTAMP(6)", "1715951655123456"), "2024-05-17T13:14:15.123456");
   EXPECT_EQ(Cell("TIMESTAMP(6)", "1715951655123", Form(ValueForm::kInstant, 3)), "2024-05-17T13:14:15.123");
-  EXPECT_THAT(Cell("TIMESTAMP(3)", "1715951655123456", Form(ValueForm::kInstant, 6)), HasSubstr("more digits of a second"));
-  EXPECT_EQ(Cell("TIMESTAMP(3)", "1715951655123000", Form(ValueForm::kInstant, 6)), "2024-05-17T13:14:15.123");
-  EXPECT_THAT(Cell("TIMESTAMP(9)", "9223372036854776", Form(ValueForm::kInstant, 3)), HasSubstr("outside the range"));
+  EXPECT_THAT(Cell("TIMESTAMP(3)", "1715951655123456", Form(ValueForm::kInstant, 6)),
+              HasSubstr("more digits of a second"));
+  EXPECT_EQ(Cell("TIMESTAMP(3)", "1715951655123000", Form(ValueForm::kInstant, 6)),
+            "2024-05-17T13:14:15.123");
+  EXPECT_THAT(Cell("TIMESTAMP(9)", "9223372036854776", Form(ValueForm::kInstant, 3)),
+              HasSubstr("outside the range"));
   EXPECT_EQ(Cell("TIMESTAMP(6)", "\"2024-05-17T13:14:15.123456Z\""), "2024-05-17T13:14:15.123456");
   EXPECT_THAT(Cell("TIMESTAMP(6)", "\"2024-05-17T13:14:15+02:00\""), HasSubstr("has a time zone"));
   EXPECT_THAT(Cell("TIMESTAMP_LTZ(6)", "\"2024-05-17T13:14:15\""), HasSubstr("time zone is missing"));
@@ -154,14 +158,16 @@ TEST(AppendTextValue, ReadsCsvTextByTheColumnsType) {
 
 TEST(IsUnavailable, KnowsThePlaceholderInEveryShape) {
   JsonTape tape;
-  for (const char* json :
-       {"\"__debezium_unavailable_value\"", "\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\"", "[\"__debezium_unavailable_value\"]",
-        "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]",
-        "{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}"}) {
+  for (const char* json : {"\"__debezium_unavailable_value\"", "\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\"",
+                           "[\"__debezium_unavailable_value\"]",
+                           "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,"
+                           "95,118,97,108,117,101]",
+                           "{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}"}) {
     ASSERT_TRUE(tape.Parse(json));
     EXPECT_TRUE(IsUnavailable(tape.root())) << json;
   }
-  for (const char* json : {"null", "\"\"", "\"__debezium_unavailable_values\"", "[]", "[95]", "{}", "[\"x\"]"}) {
+  for (const char* json :
+       {"null", "\"\"", "\"__debezium_unavailable_values\"", "[]", "[95]", "{}", "[\"x\"]"}) {
     ASSERT_TRUE(tape.Parse(json));
     EXPECT_FALSE(IsUnavailable(tape.root())) << json;
   }

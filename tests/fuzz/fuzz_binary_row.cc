@@ -16,8 +16,9 @@ using namespace headrace;
 const std::vector<DataType>& AllTypes() {
   static const std::vector<DataType> types = [] {
     std::vector<DataType> result;
-    for (const char* text : {"STRING", "BYTES", "DECIMAL(20, 3)", "TIMESTAMP(9)", "INT", "DOUBLE", "BOOLEAN", "DATE", "TIME(3)", "FLOAT",
-                             "DECIMAL(5, 2)", "TIMESTAMP(3)", "TINYINT", "SMALLINT", "BIGINT", "ARRAY<INT>"}) {
+    for (const char* text :
+         {"STRING", "BYTES", "DECIMAL(20, 3)", "TIMESTAMP(9)", "INT", "DOUBLE", "BOOLEAN", "DATE", "TIME(3)",
+          "FLOAT", "DECIMAL(5, 2)", "TIMESTAMP(3)", "TINYINT", "SMALLINT", "BIGINT", "ARRAY<INT>"}) {
       result.push_back(ParseDataType(text).ValueOrDie());
     }
     return result;
@@ -46,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   stats.max_values = *row;
   auto columns = ReadStats(stats, std::nullopt, fields);
   if (columns.ok()) {
-    for (size_t i = 0; i < columns->size(); ++i) (void)ApplyStatsMode((*columns)[i], {StatsMode::kTruncate, 3}, types[i]);
+    for (size_t i = 0; i < columns->size(); ++i)
+      (void)ApplyStatsMode((*columns)[i], {StatsMode::kTruncate, 3}, types[i]);
   }
   auto values = DecodeBinaryRow(*row, types);
   if (!values.ok()) return 0;

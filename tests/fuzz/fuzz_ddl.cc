@@ -23,7 +23,8 @@ void CheckTable(std::string_view text) {
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
     const std::string_view line = text.substr(0, text.find('\n'));
     const size_t equals = line.find('=');
-    if (equals != std::string_view::npos) table.options[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    if (equals != std::string_view::npos)
+      table.options[std::string(line.substr(0, equals))] = line.substr(equals + 1);
     if (text.find('\n') == std::string_view::npos) break;
   }
   auto schema = MakeTableSchema(std::move(table), 0);
@@ -42,10 +43,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckTable(text);
   (void)ParseMemorySize(text);
   (void)ParseDurationMs(text);
-  for (const char* name : {"DECIMAL(38, 5)", "TIMESTAMP(9)", "DATE", "TIME(3)", "DOUBLE", "BIGINT", "BYTES", "BOOLEAN"}) {
+  for (const char* name :
+       {"DECIMAL(38, 5)", "TIMESTAMP(9)", "DATE", "TIME(3)", "DOUBLE", "BIGINT", "BYTES", "BOOLEAN"}) {
     const DataType known = ParseDataType(name).ValueOrDie();
     auto value = ValueFromText(text, known);
-    if (value.ok() && CompareValues(ValueFromText(ToText(*value, known), known).ValueOrDie(), *value) != 0) std::abort();
+    if (value.ok() && CompareValues(ValueFromText(ToText(*value, known), known).ValueOrDie(), *value) != 0)
+      std::abort();
   }
   return 0;
 }

@@ -18,8 +18,10 @@ using namespace headrace::ingest;
 TableShape EveryType() {
   TableShape table;
   table.fields = ParseColumns(
-                     "customer_id BIGINT NOT NULL, name STRING NOT NULL, email VARCHAR(40), plan CHAR(5), address STRING, d DECIMAL(10, 2), "
-                     "b BYTES, f FLOAT, g DOUBLE, on_day DATE, at TIME(3), ts TIMESTAMP(6), tz TIMESTAMP_LTZ(3), ok BOOLEAN, t TINYINT, "
+                     "customer_id BIGINT NOT NULL, name STRING NOT NULL, email VARCHAR(40), plan CHAR(5), "
+                     "address STRING, d DECIMAL(10, 2), "
+                     "b BYTES, f FLOAT, g DOUBLE, on_day DATE, at TIME(3), ts TIMESTAMP(6), tz "
+                     "TIMESTAMP_LTZ(3), ok BOOLEAN, t TINYINT, "
                      "tags ARRAY<STRING>, m MAP<STRING, INT>, r ROW<x INT, y ARRAY<BYTES>>")
                      .ValueOrDie();
   table.key_columns = {0};
@@ -28,7 +30,8 @@ TableShape EveryType() {
 }
 
 void FeedLines(std::string_view text, const TableShape& table, LineDecoder* decoder) {
-  UncommittedRows current(&table, [](const std::vector<Value>&, RowBuffer*) -> Result<bool> { return false; });
+  UncommittedRows current(&table,
+                          [](const std::vector<Value>&, RowBuffer*) -> Result<bool> { return false; });
   RowBuffer rows(table.fields);
   bool header = decoder->wants_header();
   while (!text.empty()) {
@@ -36,7 +39,8 @@ void FeedLines(std::string_view text, const TableShape& table, LineDecoder* deco
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const int64_t before = rows.rows();
-    const LineOutcome outcome = header ? decoder->ReadHeader(line) : decoder->Decode(line, std::nullopt, &current, &rows);
+    const LineOutcome outcome =
+        header ? decoder->ReadHeader(line) : decoder->Decode(line, std::nullopt, &current, &rows);
     if (header && outcome.fate == LineFate::kBad) return;
     header = false;
     if ((outcome.fate == LineFate::kApplied) != (rows.rows() > before)) std::abort();

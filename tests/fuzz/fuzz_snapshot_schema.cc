@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace headrace;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   auto snapshot = ParseSnapshot(text, "fuzz");
-  if (snapshot.ok() && ParseSnapshot(SerializeSnapshot(*snapshot), "again").ValueOrDie() != *snapshot) std::abort();
+  if (snapshot.ok() && ParseSnapshot(SerializeSnapshot(*snapshot), "again").ValueOrDie() != *snapshot)
+    std::abort();
   auto tag = ParseTag(text, "fuzz");
   if (tag.ok() && ParseTag(SerializeTag(*tag), "again").ValueOrDie() != *tag) std::abort();
   auto schema = ParseTableSchema(text, "fuzz");
