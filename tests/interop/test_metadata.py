@@ -5,19 +5,31 @@ writer's own marks may differ. Both tables are described by the Java peer, so he
 
 import json
 import pathlib
+import re
 import unittest
 
 import generate
 import interop_case
 from interop_case import HEADRACE, JAVA
 from model import Table
+# Options that change what is written, beyond those of the other tests.
+OPTIONS = [
+    {"metadata.stats-mode": "none"}, {"metadata.stats-mode": "counts"}, {"metadata.stats-mode": "full"}, {"metadata.stats-mode": "truncate(3)"},
+    {"fields.w.stats-mode": "full", "fields.v.stats-mode": "none"}, {"metadata.stats-dense-store": "false", "fields.w.stats-mode": "none"},
+    {"metadata.stats-keep-first-n-columns": "2"}, {"metadata.stats-mode.per.level": "0:none,5:full"}, {"manifest.delete-file-drop-stats": "true"},
+    {"data-file.thin-mode": "true"}, {"data-file.prefix": "d-", "changelog-file.prefix": "c-", "changelog-producer": "input"},
+    {"data-file.path-directory": "data"}, {"bucket-function.type": "mod"}, {"ignore-delete": "true"}, {"file.compression.zstd-level": "9"},
+    {"manifest.target-file-size": "2 kb", "manifest.merge-min-count": "3"}, {"num-levels": "3"}, {"parquet.enable.dictionary": "false"},
+    {"manifest.compression": "null"}, {"manifest.compression": "snappy"},
+]
 
 # Of a snapshot file: chance, or the writer's own business.
 SNAPSHOT_FREE = {"baseManifestList", "baseManifestListSize", "deltaManifestList", "deltaManifestListSize", "changelogManifestList",
                  "changelogManifestListSize", "commitUser", "commitIdentifier", "timeMillis", "uuid", "properties"}
 # A new table of headrace says how long changes are kept; Java leaves it to its defaults.
 OPTIONS_FREE = ("changelog.", "snapshot.")
-FREE = {"name", "size"}
+FREE = {"size"}
+UUID_AND_COUNT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+")
 VALUES = {"v": "INT", "w": "STRING", "d": "DECIMAL(12, 2)"}
 
 
@@ -81,6 +93,7 @@ class Metadata(interop_case.InteropTest):
                     continue
                 entry["snapshot"] = places[entry["snapshot"]]
             if entry["kind"] == kind:
+                entry["name"] = UUID_AND_COUNT.sub("…", entry["name"])
                 out.append(json.dumps({k: v for k, v in entry.items() if k not in FREE}, ensure_ascii=False))
         return sorted(out)
 
@@ -152,6 +165,26 @@ class Metadata(interop_case.InteropTest):
                       options={"bucket": "1", "write-only": "true", "manifest.merge-min-count": "4"})
         batches = generate.Generator("meta many").keyed_batches(table, 12, 3)
         self.compare("metadata: manifest merging", table, [("write", batches)])
+
+    def test_options_that_change_what_is_written(self):
+        for n, options in enumerate(OPTIONS):
+            table = Table(f"db.options_{n}", {"id": "BIGINT NOT NULL", **VALUES}, ["id"], options={"bucket": "2", "write-only": "true", **options})
+            batches = generate.Generator("meta options").keyed_batches(table, 4, 12, keys=20)
+            told = ", ".join(f"{k}={v}" for k, v in options.items())
+            with self.subTest(options=told):
+                self.compare(f"metadata: {told}", table, [("write", batches), ("compact", True)])
+
+    def test_names_of_partition_folders(self):
+        for n, options in enumerate([{"partition.legacy-name": "false"}, {"partition.default-name": "nothing"}]):
+            for name, type_text in generate.PARTITION_TYPES.items():
+                table = Table(f"db.folders_{n}_{name.lower()}", {"id": "INT", "p": type_text}, partition_keys=["p"],
+                              options={"bucket": "-1", "write-only": "true", **options})
+                g = generate.Generator("meta folders")
+                values = [None, *(g.value(type_text, nullable=False) for _ in range(7))]
+                batch = [{"id": k, "p": value} for k, value in enumerate(values)]
+                told = ", ".join(f"{k}={v}" for k, v in options.items())
+                with self.subTest(options=told, key=name):
+                    self.compare(f"metadata: {told}, partition key {name}", table, [("write", [batch])])
 
 
 if __name__ == "__main__":

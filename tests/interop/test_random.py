@@ -16,6 +16,15 @@ from model import Table
 
 SEED = os.environ.get("HEADRACE_INTEROP_SEED") or str(time.time_ns() % 10**9)
 TABLES = int(os.environ.get("HEADRACE_INTEROP_TABLES", "8"))
+# Options that a table may have besides; a file or its metadata looks other by each.
+SPICE = [
+    ("metadata.stats-mode", ["none", "counts", "full", "truncate(3)"]), ("metadata.stats-dense-store", ["false"]),
+    ("metadata.stats-keep-first-n-columns", ["2"]), ("manifest.merge-min-count", ["2", "4"]), ("manifest.target-file-size", ["2 kb"]),
+    ("partition.legacy-name", ["false"]), ("target-file-size", ["16 kb"]), ("write-buffer-size", ["640 kb"]),
+    ("manifest.delete-file-drop-stats", ["true"]), ("parquet.enable.dictionary", ["false"]), ("compaction.min.file-num", ["2", "3"]),
+    ("compaction.size-ratio", ["0", "50"]), ("compaction.max-size-amplification-percent", ["10", "1000"]),
+]
+KEYED_SPICE = [("data-file.thin-mode", ["true"]), ("num-levels", ["3", "7"]), ("full-compaction.delta-commits", ["2"])]
 FEATURE = {True: "random primary-key tables", False: "random append tables"}
 
 
@@ -34,6 +43,8 @@ def random_table(r, n):
         options["file.compression"] = r.choice(["uncompressed", "snappy", "zstd"])
     if r.random() < 0.3:
         options["write-only"] = "true"
+    for key, values in r.sample(SPICE + (KEYED_SPICE if n % 3 != 1 else []), r.choice([0, 1, 3])):
+        options[key] = r.choice(values)
     if n % 3 == 1:
         fields = {**partitions, "id": "BIGINT", **columns}
         options["bucket"] = r.choice(["-1", "-1", "1", "3"])
