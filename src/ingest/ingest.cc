@@ -210,7 +210,8 @@ std::string OpenedIngestion::JobName(const Table& table) const {
 }
 
 Status OpenedIngestion::Run(const Table& table, IngestReport* report) {
-  IngestRun run(table, options_, std::move(inputs_), JobName(table), report);
+  std::string job = JobName(table);  // looks at the inputs, so before they are handed over
+  IngestRun run(table, options_, std::move(inputs_), std::move(job), report);
   return run.Run();
 }
 
