@@ -85,19 +85,21 @@ Status FillOptions(Arguments* arguments) {
     ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(option, "option"));
     options.table_options.insert_or_assign(std::move(pair.first), std::move(pair.second));
   }
-  if (!options.create && (!options.table_options.empty() || !options.partition_by.empty())) {
-    return UsageError("--option and --partition-by belong to a new table: add --create");
+  if (!options.create &&
+      (!options.table_options.empty() || !options.partition_by.empty() || !options.primary_key.empty())) {
+    return UsageError("--primary-key, --partition-by and --option belong to a new table: add --create");
   }
   return Status::OK();
 }
 
-void PrintReport(const std::string& table, const IngestReport& report, Session& session) {
+void PrintReport(const std::string& table, const IngestReport& report, bool failed, Session& session) {
   for (const std::string& note : report.notes) session.Note(note);
   if (report.already_ingested) {
     session.Note("already ingested at snapshot " + std::to_string(report.last_snapshot.value_or(0)) +
                  " by job " + report.job + "; --again to repeat");
     return;
   }
+  if (report.lines == 0 && report.commits == 0 && !report.resumed && failed) return;  // nothing to count
   if (report.resumed) session.Note("resumed job " + report.job + " after its last commit");
   std::string line = table + ": " + CountText(report.lines) + " records read = " + CountText(report.applied) +
                      " applied + " + CountText(report.ignored) + " ignored + " +
@@ -129,7 +131,8 @@ Result<int> Run(Arguments arguments, Session& session) {
   arguments.options.cancel = &StopRequested();
   IngestReport report;
   const Status status = Ingest(engine, arguments.table, arguments.options, &report);
-  PrintReport(arguments.table, report, session);
+  progress.Clear();
+  PrintReport(arguments.table, report, !status.ok(), session);
   ARROW_RETURN_NOT_OK(status);
   if (report.cancelled) return kFailed;
   return report.dead_letters > 0 ? kDoneWithDeadLetters : kDone;
@@ -146,7 +149,8 @@ void AddIngest(CLI::App* app, Chosen* chosen) {
   sub->add_option("--format", arguments->format,
                   "debezium-json, json, csv, parquet or arrow (default: by extension and content)")
       ->type_name("FORMAT");
-  sub->add_option("--commit-every", arguments->commit_every, "10000 (rows), 5s, or file")
+  sub->add_option("--commit-every", arguments->commit_every,
+                  "10000 (rows), 5s, or file (default: 100000 rows)")
       ->type_name("N|TIME|file");
   sub->add_flag("--create", options.create, "Make the table from the events' schema if it is absent");
   sub->add_option("--primary-key", options.primary_key, "With --create: key columns a,b")

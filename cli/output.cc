@@ -22,7 +22,9 @@ int TerminalWidth() {
 
 Result<RowFormat> FormatOf(const OutputOptions& options) {
   if (!options.format.empty()) {
-    ARROW_ASSIGN_OR_RAISE(RowFormat format, ParseRowFormat(options.format));
+    const Result<RowFormat> parsed = ParseRowFormat(options.format);
+    if (!parsed.ok()) return UsageError(parsed.status().message());
+    const RowFormat format = *parsed;
     // A pipe is read from the front; the file form has its index at the end.
     if (format == RowFormat::kArrow && options.file.empty()) return RowFormat::kArrowStream;
     return format;

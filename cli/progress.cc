@@ -15,8 +15,11 @@ constexpr double kSecondsBetween = 0.25;
 Progress::Progress(std::string unit, bool quiet)
     : unit_(std::move(unit)), shown_(!quiet && isatty(STDERR_FILENO)) {}
 
-Progress::~Progress() {
+Progress::~Progress() { Clear(); }
+
+void Progress::Clear() {
   if (drawn_) std::fprintf(stderr, "\r\033[K");
+  drawn_ = false;
 }
 
 void Progress::Show(int64_t count, std::optional<double> share, const std::string& more) {

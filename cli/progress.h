@@ -18,6 +18,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Wipes the line, so that something else can be written.
+  void Clear();
   // `share` is the part done, between 0 and 1, where it is known.
   void Show(int64_t count, std::optional<double> share, const std::string& more = "");
 

@@ -129,6 +129,10 @@ Result<int> RunChanges(ChangesArguments arguments, Session& session) {
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<ChangeReader> reader, table->Changes(arguments.changes));
+  // A drawn table waits for its widths; who follows wants to see each change when it comes.
+  if (arguments.changes.follow && arguments.output.format.empty() && arguments.output.file.empty()) {
+    arguments.output.format = "jsonl";
+  }
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RowSink> sink, OpenOutput(arguments.output, reader->schema()));
   const Status copied = CopyChanges(reader.get(), sink.get(), arguments.limit);
   ARROW_RETURN_NOT_OK(sink->Close());

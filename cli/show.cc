@@ -1,4 +1,5 @@
 // `headrace show` and `inspect`: what a warehouse and a table are made of.
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -25,6 +26,9 @@ struct Arguments {
 Result<std::shared_ptr<arrow::RecordBatch>> ListTables(Engine* engine, const std::string& only_database) {
   arrow::StringBuilder databases, tables;
   ARROW_ASSIGN_OR_RAISE(std::vector<std::string> all, engine->ListDatabases());
+  if (!only_database.empty() && std::find(all.begin(), all.end(), only_database) == all.end()) {
+    return UsageError("show tables: there is no database ", only_database, " in the warehouse");
+  }
   for (const std::string& database : all) {
     if (!only_database.empty() && database != only_database) continue;
     ARROW_ASSIGN_OR_RAISE(std::vector<std::string> names, engine->ListTables(database));

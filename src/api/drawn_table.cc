@@ -156,14 +156,18 @@ class DrawnTable final : public RowSink {
     return Status::OK();
   }
 
-  // Narrows the widest column again and again until the lines fit.
+  // Narrows the widest column of text again and again until the lines fit. A number that was cut would be another number.
   void FitToTerminal() {
     if (terminal_width_ <= 0) return;
     int total = 1;
     for (const int width : widths_) total += width + 3;
     while (total > terminal_width_) {
-      const auto widest = std::max_element(widths_.begin(), widths_.end());
-      if (widest == widths_.end() || *widest <= kLeastColumnWidth) return;
+      int* widest = nullptr;
+      for (size_t i = 0; i < widths_.size(); ++i) {
+        if (IsNumber(fields_[i].type) || widths_[i] <= kLeastColumnWidth) continue;
+        if (widest == nullptr || widths_[i] > *widest) widest = &widths_[i];
+      }
+      if (widest == nullptr) return;
       --*widest;
       --total;
     }
@@ -182,7 +186,8 @@ class DrawnTable final : public RowSink {
   Status WriteRow(const TextRow& row) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string text = terminal_width_ > 0 ? CutTo(row[i], widths_[i]) : row[i];
+      const bool whole = terminal_width_ <= 0 || IsNumber(fields_[i].type);
+      const std::string text = whole ? row[i] : CutTo(row[i], widths_[i]);
       const std::string blanks(std::max(0, widths_[i] - WidthOf(text)), ' ');
       line += "│ ";
       line += IsNumber(fields_[i].type) ? blanks + text : text + blanks;

@@ -67,6 +67,10 @@ Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedSt
 Result<Table> OpenOrCreate(EngineInternals* engine, const std::string& name, const IngestOptions& options,
                            ingest::Ingestion* ingestion, IngestReport* report) {
   Result<Table> opened = engine->OpenForWriting(name);
+  if (opened.ok() && options.create) {
+    report->notes.push_back("table " + name +
+                            " exists already; what --create says of a new one was not applied");
+  }
   if (!IsKind(opened.status(), ErrorKind::kNotFound)) return opened;
   if (!options.create)
     return WithContext("ingesting (--create makes the table from the events)", opened.status());

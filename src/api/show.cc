@@ -11,6 +11,7 @@
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
 #include "format/column_stats.h"
+#include "format/option_values.h"
 #include "format/table_options.h"
 #include "format/value.h"
 #include "ingest/jobs.h"
@@ -116,7 +117,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> OptionsOf(const Table& table) {
       sheet.Add({key, value, SheetCell(), std::string("unknown"),
                  std::string("not an option that Paimon knows; kept as it is")});
     } else {
-      sheet.Add({key, value, std::string(row->default_text), std::string(SupportText(row->support)),
+      const std::vector<std::string> built = SplitList(row->built_values);
+      const bool built_value = std::find(built.begin(), built.end(), value) != built.end();
+      const OptionSupport support = built_value ? OptionSupport::kSupported : row->support;
+      sheet.Add({key, value, std::string(row->default_text), std::string(SupportText(support)),
                  std::string(row->meaning)});
     }
   }

@@ -85,7 +85,7 @@ class OpenedIngestion final : public Ingestion {
   Status LookAtLines();
   Status ChooseFormat();
   Status CheckForm() const;
-  std::string JobName(const Table& table) const;
+  std::string JobName() const;
 
   const IngestOptions options_;
   RunInputs inputs_;
@@ -194,11 +194,12 @@ Result<NewTable> OpenedIngestion::ProposeTable(const CreateRequest& request) {
   return Invalid("creating the table: no format");
 }
 
-// The same command is the same job. What may differ between two tries (how often to commit, where bad records go) is no part of it.
-std::string OpenedIngestion::JobName(const Table& table) const {
+// The same command is the same job: its position lies in the table itself, so the table's name or folder is no part of it, and a table
+// that was renamed, moved or copied knows what it holds. What may differ between two tries (how often to commit, where bad records go) is no part of it.
+std::string OpenedIngestion::JobName() const {
   if (!options_.job.empty()) return options_.job;
   if (std::find(inputs_.paths.begin(), inputs_.paths.end(), "-") != inputs_.paths.end()) return {};
-  std::string identity = table.path;
+  std::string identity;
   std::error_code error;
   for (const std::string& input : options_.inputs)
     identity += '\n' + std::filesystem::absolute(input, error).lexically_normal().string();
@@ -210,7 +211,7 @@ std::string OpenedIngestion::JobName(const Table& table) const {
 }
 
 Status OpenedIngestion::Run(const Table& table, IngestReport* report) {
-  std::string job = JobName(table);  // looks at the inputs, so before they are handed over
+  std::string job = JobName();  // looks at the inputs, so before they are handed over
   IngestRun run(table, options_, std::move(inputs_), std::move(job), report);
   return run.Run();
 }

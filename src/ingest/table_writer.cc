@@ -122,7 +122,8 @@ Status TableWriter::Commit(Position position, bool last) {
     position.dead_letter_bytes = dead_letters_->bytes();
   }
   position.identifier = committed_.identifier;
-  const bool moved = !(position == committed_);
+  // An input that was opened and gave nothing is no move: a run that fails at its first line leaves no snapshot.
+  const bool moved = position.lines != committed_.lines || position.finished != committed_.finished;
   if (!moved && !(last && wrote_)) return Status::OK();
   if (dead_letters_ != nullptr) HEADRACE_RETURN_NOT_OK(dead_letters_->Sync());
 

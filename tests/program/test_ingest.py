@@ -27,6 +27,21 @@ class Ingest(ProgramCase):
         self.ingest_lines(table, line, "--again")
         self.assertEqual(len(self.rows("show", "snapshots", table)), 2)
 
+    def test_a_renamed_table_knows_what_it_holds(self):
+        self.run_program("create", "d.log", "--schema", "id INT", "--option", "bucket=-1")
+        path = self.write("log.jsonl", '{"id":1}\n{"id":2}\n')
+        self.run_program("ingest", "d.log", path)
+        self.run_program("rename", "d.log", "d.log2")
+        self.assertIn("already ingested", self.run_program("ingest", "d.log2", path).stderr)
+        self.assertEqual(len(self.rows("read", "d.log2")), 2)
+
+    def test_a_run_that_fails_at_its_first_line_leaves_no_snapshot(self):
+        table = self.customers()
+        path = self.write("bad.jsonl", "not json\n")
+        for _ in range(2):
+            self.run_program("ingest", table, path, "--format", "json", status=1)
+        self.assertEqual(self.rows("show", "snapshots", table), [])
+
     def test_an_input_that_grew_goes_on_where_it_ended(self):
         table = self.customers()
         lines = [{"id": n, "name": "x", "plan": None} for n in range(5)]

@@ -74,7 +74,7 @@ class Output(ProgramCase):
             self.assertIn("No space left", done.stderr)
 
     def test_an_unknown_format_names_those_that_exist(self):
-        self.assertIn("arrow-stream", self.run_program("read", "d.t", "--format", "xml", status=1).stderr)
+        self.assertIn("arrow-stream", self.run_program("read", "d.t", "--format", "xml", status=2).stderr)
 
 
 if __name__ == "__main__":
