@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/snapshots.h"
-#include "format/partition_path.h"
 #include "format/value.h"
 #include "ingest/jobs.h"
 #include "read/scan.h"
@@ -209,10 +208,14 @@ Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<in
 }
 
 Result<std::string> PartitionText(const Table& table, const BinaryRow& partition) {
-  HEADRACE_ASSIGN_OR_RETURN(std::string path,
-                            PartitionPath(partition, table.PartitionFields(), table.options));
-  if (path.ends_with('/')) path.pop_back();
-  return path;
+  const std::vector<std::string>& names = table.schema->partition_keys;
+  const std::vector<DataType> types = table.schema->TypesOf(names);
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values, DecodeBinaryRow(partition, types));
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    text += (i == 0 ? "" : "/") + names[i] + "=" + (IsNull(values[i]) ? "NULL" : ToText(values[i], types[i]));
+  }
+  return text;
 }
 
 Result<std::string> KeyText(const Table& table, const BinaryRow& key) {

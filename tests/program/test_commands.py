@@ -97,6 +97,12 @@ class Commands(ProgramCase):
         self.assertIn("L0", drawing)
         self.assertIn("changelog", drawing)
 
+    def test_partitions_are_shown_as_their_values(self):
+        self.run_program("create", "d.p", "--schema", "id INT, day DATE", "--primary-key", "id,day", "--partition-by", "day", "--option", "bucket=1")
+        self.ingest_lines("d.p", [{"id": 1, "day": "2026-11-27"}])
+        self.assertEqual([f["partition"] for f in self.rows("show", "files", "d.p")], ["day=2026-11-27"])
+        self.assertIn("day=2026-11-27, bucket 0", self.run_program("inspect", "d.p").stdout)
+
     def test_compact_merges_runs_and_keeps_rows_and_changes(self):
         table = self.filled()
         rows, changes = self.rows("read", table), self.rows("changes", table)
