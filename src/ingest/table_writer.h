@@ -74,7 +74,7 @@ class TableWriter {
   std::unique_ptr<UncommittedRows> current_;
   RowBuffer buffer_;
   int64_t rows_passed_ = 0;  // to the session since the last commit
-  bool wrote_ = false;       // to this session, ever
+  bool wrote_ = false;       // to the open writer, ever
   int64_t commits_ = 0;
   int64_t last_commit_ms_ = 0;
   std::optional<SnapshotId> last_snapshot_;
