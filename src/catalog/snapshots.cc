@@ -101,14 +101,10 @@ Result<std::optional<Snapshot>> FindChangelog(const Table& table, SnapshotId id)
   return FindIn(ChangelogFolder(table), id);
 }
 
-Result<Snapshot> ReadSnapshotOrChangelog(const Table& table, SnapshotId id) {
-  Result<Snapshot> snapshot = ReadSnapshot(table, id);
-  if (!IsKind(snapshot.status(), ErrorKind::kSnapshotExpired) &&
-      !IsKind(snapshot.status(), ErrorKind::kNotFound))
-    return snapshot;
-  HEADRACE_ASSIGN_OR_RETURN(auto changelog, FindChangelog(table, id));
-  if (changelog.has_value()) return std::move(*changelog);
-  return snapshot;
+Result<std::optional<Snapshot>> FindSnapshotOrChangelog(const Table& table, SnapshotId id) {
+  HEADRACE_ASSIGN_OR_RETURN(auto snapshot, FindSnapshot(table, id));
+  if (snapshot.has_value()) return snapshot;
+  return FindChangelog(table, id);
 }
 
 Status WriteLatestSnapshotHint(const Table& table, SnapshotId id) {

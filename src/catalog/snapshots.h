@@ -29,8 +29,8 @@ Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table);
 Result<std::vector<SnapshotId>> ListChangelogIds(const Table& table);
 Result<std::optional<Snapshot>> FindChangelog(const Table& table, SnapshotId id);
 
-// Where the changes of an id can still be read: its snapshot, else its long-lived changelog. Errors as ReadSnapshot.
-Result<Snapshot> ReadSnapshotOrChangelog(const Table& table, SnapshotId id);
+// Where the changes of an id can still be read: its snapshot, else its long-lived changelog. Nothing: neither is there.
+Result<std::optional<Snapshot>> FindSnapshotOrChangelog(const Table& table, SnapshotId id);
 
 // Tells later readers that `id` is the latest. A failure costs them a listing and nothing else.
 Status WriteLatestSnapshotHint(const Table& table, SnapshotId id);

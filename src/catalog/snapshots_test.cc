@@ -201,11 +201,13 @@ TEST(ExpiredSnapshots, AreNamedWithTheirKindAndLiveOnAsChangelogs) {
   EXPECT_TRUE(IsKind(ReadSnapshot(table, SnapshotId(12)).status(), ErrorKind::kNotFound));
   EXPECT_TRUE(IsKind(ReadSnapshot(table, SnapshotId(0)).status(), ErrorKind::kInvalid));
 
-  EXPECT_EQ(*Must(FindSnapshot(table, SnapshotId(11))), Must(ReadSnapshotOrChangelog(table, SnapshotId(11))));
-  const Snapshot changelog = Must(ReadSnapshotOrChangelog(table, SnapshotId(8)));
+  EXPECT_EQ(*Must(FindSnapshot(table, SnapshotId(11))),
+            *Must(FindSnapshotOrChangelog(table, SnapshotId(11))));
+  const Snapshot changelog = *Must(FindSnapshotOrChangelog(table, SnapshotId(8)));
   EXPECT_EQ(changelog.commit_kind, CommitKind::kAppend);
   EXPECT_FALSE(Must(ChangelogEntries(table, changelog)).empty());
-  EXPECT_TRUE(IsKind(ReadSnapshotOrChangelog(table, SnapshotId(6)).status(), ErrorKind::kSnapshotExpired));
+  EXPECT_FALSE(Must(FindSnapshotOrChangelog(table, SnapshotId(6))).has_value());
+  EXPECT_TRUE(IsKind(ReadSnapshot(table, SnapshotId(6)).status(), ErrorKind::kSnapshotExpired));
   EXPECT_EQ(Must(FindChangelog(table, SnapshotId(6))), std::nullopt);
 }
 

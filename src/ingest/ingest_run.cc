@@ -91,9 +91,7 @@ Status IngestRun::Prepare() {
   std::optional<std::string> start_text;
   if (!job_.empty()) {
     // Before the position itself: what moves in between is then seen as a conflict, not taken over unseen.
-    HEADRACE_ASSIGN_OR_RETURN(auto carried, CarriedProperties(table_));
-    if (const auto it = carried.find(PositionKey(job_)); it != carried.end())
-      start_text = std::move(it->second);
+    HEADRACE_ASSIGN_OR_RETURN(start_text, CarriedPositionText(table_, job_));
     Result<std::optional<FoundPosition>> found = FindPosition(table_, job_);
     if (!options_.again || !IsKind(found.status(), ErrorKind::kSnapshotExpired))
       HEADRACE_RETURN_NOT_OK(found.status());

@@ -79,6 +79,13 @@ Result<Position> ParsePosition(std::string_view text, std::string_view origin) {
   return position;
 }
 
+Result<std::optional<std::string>> CarriedPositionText(const Table& table, std::string_view job) {
+  HEADRACE_ASSIGN_OR_RETURN(auto carried, CarriedProperties(table));
+  const auto it = carried.find(PositionKey(job));
+  if (it == carried.end()) return std::nullopt;
+  return std::move(it->second);
+}
+
 Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std::string& job) {
   const std::string key = PositionKey(job);
   std::optional<FoundPosition> found;

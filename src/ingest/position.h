@@ -61,6 +61,9 @@ struct FoundPosition {
 // (those hold the positions of all jobs): it may have been in one of them.
 Result<std::optional<FoundPosition>> FindPosition(const Table& table, const std::string& job);
 
+// The text that a commit made now would find for the job, a dropped job's mark included; nothing when there is none.
+Result<std::optional<std::string>> CarriedPositionText(const Table& table, std::string_view job);
+
 // A legal job name: 1–100 of letters, digits, '-', '_' and '.'.
 Status CheckJobName(std::string_view job);
 std::string CommitUserOf(std::string_view job);

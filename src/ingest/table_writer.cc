@@ -66,10 +66,7 @@ Status TableWriter::Restart() {
 
 Status TableWriter::CheckAlone() const {
   if (job_.empty()) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const auto carried, CarriedProperties(table_));
-  const auto it = carried.find(PositionKey(job_));
-  const std::optional<std::string> found =
-      it == carried.end() ? std::nullopt : std::optional<std::string>(it->second);
+  HEADRACE_ASSIGN_OR_RETURN(const auto found, CarriedPositionText(table_, job_));
   if (found == committed_text_) return Status::OK();
   return CommitConflict("ingesting into ", table_.name, ": another process runs the job '", job_,
                         "' and has moved its position, from ", committed_text_.value_or("the start"), " to ",

@@ -132,7 +132,7 @@ class SnapshotBySnapshot final : public ChangeStream {
  private:
   // The snapshot, or the changelog it left behind. Nothing: it is not there yet.
   Result<std::optional<Snapshot>> FindNext() const {
-    HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> found, Find());
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> found, FindSnapshotOrChangelog(table_, next_));
     if (found.has_value()) return found;
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotId> latest, FindLatestSnapshotId(table_));
     const int64_t newest = latest.has_value() ? latest->value : 0;
@@ -143,7 +143,7 @@ class SnapshotBySnapshot final : public ChangeStream {
                      "; the table was rolled back or made anew, or the position is of another table");
     }
     // It may have come into being since it was looked for.
-    HEADRACE_ASSIGN_OR_RETURN(found, Find());
+    HEADRACE_ASSIGN_OR_RETURN(found, FindSnapshotOrChangelog(table_, next_));
     if (found.has_value()) return found;
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotId> earliest, FindEarliestSnapshotId(table_));
     if (earliest.has_value() && next_ > *earliest) {
@@ -155,12 +155,6 @@ class SnapshotBySnapshot final : public ChangeStream {
                            " has expired and left no changelog; snapshots are retained from ",
                            earliest.has_value() ? earliest->value : 0, " to ", newest,
                            ". Begin anew with the full state, or retain more (changelog.time-retained)");
-  }
-
-  Result<std::optional<Snapshot>> Find() const {
-    HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, FindSnapshot(table_, next_));
-    if (snapshot.has_value()) return snapshot;
-    return FindChangelog(table_, next_);
   }
 
   Result<std::vector<ManifestEntry>> ChangedFiles(const Snapshot& snapshot) const {
