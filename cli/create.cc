@@ -46,10 +46,7 @@ Result<TableDefinition> DefinitionOf(CreateOptions* options) {
   if (!options->primary_key.empty()) definition.primary_key = options->primary_key;
   if (!options->partition_by.empty()) definition.partition_by = options->partition_by;
   if (!options->comment.empty()) definition.comment = options->comment;
-  for (const std::string& option : options->options) {
-    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(option, "option"));
-    definition.options.insert_or_assign(std::move(pair.first), std::move(pair.second));
-  }
+  ARROW_RETURN_NOT_OK(AddTableOptions(options->options, &definition.options));
   return definition;
 }
 

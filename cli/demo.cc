@@ -55,6 +55,15 @@ Result<std::string> TextOf(const arrow::RecordBatch& batch, const std::string& i
   return text;
 }
 
+Status PrintChanges(ChangeReader* changes, const std::string& indent) {
+  while (true) {
+    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, changes->Next());
+    if (batch == nullptr) return Status::OK();
+    ARROW_ASSIGN_OR_RAISE(const std::string text, TextOf(*batch, indent));
+    std::printf("%s", text.c_str());
+  }
+}
+
 class Demo {
  public:
   Demo(std::string folder, Engine* engine) : folder_(std::move(folder)), engine_(engine) {}
@@ -134,12 +143,7 @@ class Demo {
     options.from = ChangesOptions::From::kSnapshot;
     options.from_snapshot = next_change_;
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<ChangeReader> changes, table_->Changes(options));
-    while (true) {
-      ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, changes->Next());
-      if (batch == nullptr) break;
-      ARROW_ASSIGN_OR_RAISE(const std::string text, TextOf(*batch, "    changelog  "));
-      std::printf("%s", text.c_str());
-    }
+    ARROW_RETURN_NOT_OK(PrintChanges(changes.get(), "    changelog  "));
     next_change_ = changes->next_snapshot();
     return Status::OK();
   }
@@ -161,12 +165,7 @@ class Demo {
         "\nWhat happened to customer 8821, from the changelog (headrace changes %s --from earliest):\n",
         kTable);
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<ChangeReader> changes, table_->Changes({}));
-    while (true) {
-      ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, changes->Next());
-      if (batch == nullptr) break;
-      ARROW_ASSIGN_OR_RAISE(const std::string text, TextOf(*batch, "    "));
-      std::printf("%s", text.c_str());
-    }
+    ARROW_RETURN_NOT_OK(PrintChanges(changes.get(), "    "));
     std::printf("\nWhat the difference of the first and the last state could tell:\n");
     ARROW_RETURN_NOT_OK(ShowState(1, "    first  "));
     ARROW_ASSIGN_OR_RAISE(const std::optional<int64_t> latest, table_->LatestSnapshot());

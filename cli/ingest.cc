@@ -32,6 +32,8 @@ Result<EventFormat> ParseEventFormat(const std::string& name) {
   return UsageError("format ", name, " is not known; use debezium-json, json, csv, parquet or arrow");
 }
 
+constexpr int64_t kMostCommitEvery = 1'000'000'000'000;  // in minutes too, its milliseconds fit 64 bits
+
 // "10000" rows, "5s", "500ms", "2m", or "file".
 Result<CommitEvery> ParseCommitEvery(const std::string& text) {
   CommitEvery every;
@@ -43,7 +45,7 @@ Result<CommitEvery> ParseCommitEvery(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string unit(end, text.data() + text.size());
-  if (error != std::errc() || number <= 0)
+  if (error != std::errc() || number <= 0 || number > kMostCommitEvery)
     return UsageError("--commit-every ", text, ": write 10000 (rows), 5s or file");
   if (unit.empty()) {
     every.rows = number;
@@ -81,10 +83,7 @@ Status FillOptions(Arguments* arguments) {
   if (options.csv_delimiter == '"' || options.csv_delimiter == '\n' || options.csv_delimiter == '\r') {
     return UsageError("--csv-delimiter: quotes and line ends cannot part fields");
   }
-  for (const std::string& option : arguments->table_options) {
-    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(option, "option"));
-    options.table_options.insert_or_assign(std::move(pair.first), std::move(pair.second));
-  }
+  ARROW_RETURN_NOT_OK(AddTableOptions(arguments->table_options, &options.table_options));
   if (!options.create &&
       (!options.table_options.empty() || !options.partition_by.empty() || !options.primary_key.empty())) {
     return UsageError("--primary-key, --partition-by and --option belong to a new table: add --create");

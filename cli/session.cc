@@ -57,6 +57,14 @@ Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, c
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+Status AddTableOptions(const std::vector<std::string>& pairs, std::map<std::string, std::string>* options) {
+  for (const std::string& text : pairs) {
+    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(text, "option"));
+    options->insert_or_assign(std::move(pair.first), std::move(pair.second));
+  }
+  return Status::OK();
+}
+
 Result<int64_t> ParseBytes(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

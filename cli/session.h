@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -74,6 +76,9 @@ Status UsageError(Args&&... args) {
 
 // "key=value" cut at its first '='; an error naming `what` when there is none or nothing before it.
 Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what);
+
+// Table options given as key=value.
+Status AddTableOptions(const std::vector<std::string>& pairs, std::map<std::string, std::string>* options);
 
 // "64 MiB", "1g", "500000": bytes.
 Result<int64_t> ParseBytes(const std::string& text);
