@@ -1,10 +1,12 @@
 // Avro manifests to structs: follows a plan made once a file, straight from the block's bytes.
 #include <algorithm>
+#include <optional>
 
 #include "format/avro_container.h"
 #include "format/avro_plan.h"
 #include "format/manifest.h"
 #include "format/manifest_fill.h"
+#include "format/manifest_schemas.h"
 
 namespace headrace {
 namespace {
@@ -187,13 +189,35 @@ class RecordReader {
   bool unwanted_ = false;
 };
 
+std::string SchemaFor(const ManifestFileMeta*) { return ManifestListSchema(); }
+std::string SchemaFor(const ManifestEntry*) { return ManifestSchema(); }
+std::string SchemaFor(const IndexManifestEntry*) { return IndexManifestSchema(); }
+
+template <typename T>
+Result<AvroPlan> PlanFor(std::string_view schema_json, std::string_view origin) {
+  HEADRACE_ASSIGN_OR_RETURN(AvroSchema schema, ParseAvroSchema(schema_json, origin));
+  return PlanAvroRecord(std::move(schema), FieldsFor(static_cast<const T*>(nullptr)), origin);
+}
+
+// Nearly every file has the one schema that Java and Headrace write. Planning takes longer than reading a small manifest, so for that schema
+// it is done once.
+template <typename T>
+struct UsualForm {
+  std::string schema_json = SchemaFor(static_cast<const T*>(nullptr));
+  Result<AvroPlan> plan = PlanFor<T>(schema_json, "the schema of manifests");
+};
+
 template <typename T>
 Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin,
                                   const EntryHeadFilter* filter = nullptr) {
   HEADRACE_ASSIGN_OR_RETURN(AvroFileReader file, AvroFileReader::Open(bytes, origin));
-  HEADRACE_ASSIGN_OR_RETURN(AvroSchema schema, ParseAvroSchema(file.schema_json(), origin));
-  HEADRACE_ASSIGN_OR_RETURN(
-      AvroPlan plan, PlanAvroRecord(std::move(schema), FieldsFor(static_cast<const T*>(nullptr)), origin));
+  static const UsualForm<T> usual;
+  const bool is_usual = file.schema_json() == usual.schema_json;
+  std::optional<Result<AvroPlan>> own;
+  if (!is_usual) own = PlanFor<T>(file.schema_json(), origin);
+  const Result<AvroPlan>& planned = is_usual ? usual.plan : *own;
+  HEADRACE_RETURN_NOT_OK(planned.status());
+  const AvroPlan& plan = *planned;
   std::vector<T> records;
   AvroBlock block;
   int64_t record = 0;

@@ -5,6 +5,7 @@
 #include "format/avro_container.h"
 #include "format/manifest.h"
 #include "format/manifest_fields.h"
+#include "format/manifest_schemas.h"
 
 namespace headrace {
 namespace {
@@ -38,6 +39,8 @@ std::string Fields(std::initializer_list<std::string> fields) {
   return text;
 }
 
+}  // namespace
+
 std::string ManifestListSchema() {
   return std::string(kRecordHead) +
          Fields({Field("_VERSION", "int"), Field("_FILE_NAME", "string"), Field("_FILE_SIZE", "long"),
@@ -47,6 +50,8 @@ std::string ManifestListSchema() {
                  NullableField("_MIN_LEVEL", "int"), NullableField("_MAX_LEVEL", "int")}) +
          "]}";
 }
+
+namespace {
 
 std::string DataFileType() {
   return R"({"type":"record","name":"record__FILE","fields":[)" +
@@ -73,6 +78,8 @@ std::string DataFileType() {
          "]}";
 }
 
+}  // namespace
+
 std::string ManifestSchema() {
   return std::string(kRecordHead) +
          Fields({Field("_VERSION", "int"), Field("_KIND", "int"), Field("_PARTITION", "bytes"),
@@ -94,6 +101,8 @@ std::string IndexManifestSchema() {
                  NullableField("_EXTERNAL_PATH", "string")}) +
          "]}";
 }
+
+namespace {
 
 // Union branches: null is 0, the value 1.
 class RecordWriter {
