@@ -24,6 +24,7 @@ bool Within(const std::vector<Value>& values, const std::vector<Value>& low, con
 Result<EntryMatcher> EntryMatcher::Make(const Table& table, const EntryFilter& filter) {
   EntryMatcher matcher;
   matcher.bucket_ = filter.bucket;
+  matcher.detail_ = filter.detail;
   if (!filter.partitions.has_value()) return matcher;
   matcher.by_partition_ = true;
   matcher.types_ = table.schema->TypesOf(table.schema->partition_keys);

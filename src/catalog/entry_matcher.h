@@ -20,12 +20,14 @@ class EntryMatcher {
 
   // True when no entry is unwanted.
   bool wants_all() const { return !bucket_.has_value() && !by_partition_; }
+  EntryDetail detail() const { return detail_; }
   // Looks at partition and bucket alone.
   bool Wants(const ManifestEntry& entry) const;
   Result<bool> MayHold(const ManifestFileMeta& manifest) const;
 
  private:
   std::optional<BucketId> bucket_;
+  EntryDetail detail_ = EntryDetail::kWhole;
   bool by_partition_ = false;
   std::unordered_set<std::string> wanted_;      // serialised
   std::vector<std::vector<Value>> partitions_;  // the same, decoded

@@ -45,11 +45,14 @@ Result<std::vector<ManifestEntry>> ReadManifestWhere(const Table& table, const M
                                                      const EntryMatcher& matcher) {
   const std::string path = ManifestPath(table, manifest.name);
   HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
-  const auto wanted = [&](const ManifestEntry& entry) { return matcher.Wants(entry); };
+  EntryHeadFilter wanted;
+  if (!matcher.wants_all()) wanted = [&](const ManifestEntry& entry) { return matcher.Wants(entry); };
   HEADRACE_ASSIGN_OR_RETURN(const ManifestContainer container, DetectManifestContainer(bytes, path));
-  if (container == ManifestContainer::kAvro) return DecodeManifestWhere(bytes, path, wanted);
+  if (container == ManifestContainer::kAvro) {
+    return DecodeManifestWhere(bytes, path, wanted, matcher.detail());
+  }
   HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> entries, ReadManifest(bytes, path));
-  std::erase_if(entries, [&](const ManifestEntry& entry) { return !wanted(entry); });
+  if (wanted) std::erase_if(entries, [&](const ManifestEntry& entry) { return !wanted(entry); });
   return entries;
 }
 
@@ -60,8 +63,7 @@ struct ListedManifest {
 
 Result<std::vector<ManifestEntry>> WantedEntries(const Table& table, const Snapshot& snapshot,
                                                  const ListedManifest& listed, const EntryMatcher& matcher) {
-  auto entries = matcher.wants_all() ? ReadManifest(table, listed.manifest)
-                                     : ReadManifestWhere(table, listed.manifest, matcher);
+  auto entries = ReadManifestWhere(table, listed.manifest, matcher);
   if (!entries.ok())
     return ExplainFailure(table, snapshot,
                           "manifest " + listed.manifest.name + " named by list " + listed.list,
@@ -82,13 +84,21 @@ Result<std::vector<ManifestEntry>> EntriesOfList(const Table& table, const Snaps
   return all;
 }
 
-void MoveLive(std::vector<ManifestEntry> from, const std::unordered_set<std::string>& deleted,
-              std::vector<ManifestEntry>* to) {
-  for (ManifestEntry& entry : from) {
-    if (entry.kind != EntryKind::kAdd || deleted.contains(IdentityOf(entry))) continue;
-    to->push_back(std::move(entry));
+// The files that DELETE entries name. Asked for every ADD entry of a table, so the name is compared first: few share it.
+class DeletedFiles {
+ public:
+  void Add(const ManifestEntry& entry) {
+    names_.insert(entry.file.name);
+    identities_.insert(IdentityOf(entry));
   }
-}
+  bool Has(const ManifestEntry& entry) const {
+    return names_.contains(entry.file.name) && identities_.contains(IdentityOf(entry));
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> identities_;
+};
 
 }  // namespace
 
@@ -110,8 +120,8 @@ Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const Table& table, co
   return ReadIndexManifest(bytes, path);
 }
 
-Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot& snapshot,
-                                             const EntryFilter& filter) {
+Status VisitLiveFiles(const Table& table, const Snapshot& snapshot, const EntryFilter& filter,
+                      const std::function<Status(ManifestEntry&& entry)>& visit) {
   HEADRACE_ASSIGN_OR_RETURN(const EntryMatcher matcher, EntryMatcher::Make(table, filter));
   std::vector<ListedManifest> manifests;
   for (const std::string& list : {snapshot.base_manifest_list, snapshot.delta_manifest_list}) {
@@ -120,23 +130,35 @@ Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot&
   }
 
   // Manifests with deletions first and kept, so that the others can be thinned out as they are read.
-  std::unordered_set<std::string> deleted;
+  DeletedFiles deleted;
   std::vector<std::vector<ManifestEntry>> with_deletions(manifests.size());
   for (size_t i = 0; i < manifests.size(); ++i) {
     if (manifests[i].manifest.deleted_files == 0) continue;
     HEADRACE_ASSIGN_OR_RETURN(with_deletions[i], WantedEntries(table, snapshot, manifests[i], matcher));
     for (const ManifestEntry& entry : with_deletions[i])
-      if (entry.kind == EntryKind::kDelete) deleted.insert(IdentityOf(entry));
+      if (entry.kind == EntryKind::kDelete) deleted.Add(entry);
   }
 
-  std::vector<ManifestEntry> live;
   for (size_t i = 0; i < manifests.size(); ++i) {
     std::vector<ManifestEntry> entries = std::move(with_deletions[i]);
     if (manifests[i].manifest.deleted_files == 0) {
       HEADRACE_ASSIGN_OR_RETURN(entries, WantedEntries(table, snapshot, manifests[i], matcher));
     }
-    MoveLive(std::move(entries), deleted, &live);
+    for (ManifestEntry& entry : entries) {
+      if (entry.kind == EntryKind::kAdd && !deleted.Has(entry))
+        HEADRACE_RETURN_NOT_OK(visit(std::move(entry)));
+    }
   }
+  return Status::OK();
+}
+
+Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot& snapshot,
+                                             const EntryFilter& filter) {
+  std::vector<ManifestEntry> live;
+  HEADRACE_RETURN_NOT_OK(VisitLiveFiles(table, snapshot, filter, [&](ManifestEntry&& entry) {
+    live.push_back(std::move(entry));
+    return Status::OK();
+  }));
   return live;
 }
 

@@ -5,6 +5,7 @@
 // ChangelogManager, AbstractFileStoreScan.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,12 +48,16 @@ Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const Table& table, co
 struct EntryFilter {
   std::optional<std::vector<BinaryRow>> partitions;
   std::optional<BucketId> bucket;
+  EntryDetail detail = EntryDetail::kWhole;
 };
 
 // The live data files of a snapshot, in manifest order: the ADD entries of base and delta that no DELETE entry names.
 // Each manifest is read once; beyond the result, memory holds the entries of manifests with deletions alone.
 Result<std::vector<ManifestEntry>> LiveFiles(const Table& table, const Snapshot& snapshot,
                                              const EntryFilter& filter = {});
+// The same one by one, for callers that put them elsewhere: a table of many files has its entries in memory only once.
+Status VisitLiveFiles(const Table& table, const Snapshot& snapshot, const EntryFilter& filter,
+                      const std::function<Status(ManifestEntry&& entry)>& visit);
 
 // The entries that this snapshot alone added or deleted, in manifest order; and its changelog files.
 Result<std::vector<ManifestEntry>> DeltaEntries(const Table& table, const Snapshot& snapshot,

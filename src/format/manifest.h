@@ -76,11 +76,15 @@ Result<std::string> EncodeIndexManifest(const std::vector<IndexManifestEntry>& e
 
 Result<std::vector<ManifestFileMeta>> DecodeManifestList(std::string_view bytes, std::string_view origin);
 Result<std::vector<ManifestEntry>> DecodeManifest(std::string_view bytes, std::string_view origin);
-// Only the entries that `wanted` takes. It sees kind, partition, bucket and total buckets; the file is not read yet and must not be
-// looked at. An entry that is not wanted costs a fifth of one that is.
+// Only the entries that `wanted` takes (null: all). It sees kind, partition, bucket and total buckets; the file is not read yet and must
+// not be looked at. An entry that is not wanted costs a fifth of one that is, one without statistics half of one with them.
 using EntryHeadFilter = std::function<bool(const ManifestEntry& head)>;
+enum class EntryDetail {
+  kWhole,
+  kWithoutStatistics,  // no key and value statistics: enough to read and to compare, not to write the entry again
+};
 Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin,
-                                                       const EntryHeadFilter& wanted);
+                                                       const EntryHeadFilter& wanted, EntryDetail detail);
 Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(std::string_view bytes, std::string_view origin);
 
 // Rows of a manifest stored as Parquet or ORC, already decoded to Arrow columns of the same names.

@@ -14,10 +14,24 @@ namespace {
 constexpr int64_t kMostReserved = 4096;
 constexpr Problem kDamaged = "bytes that are damaged or cut off";
 
+// What of a manifest is decoded.
+struct EntrySelection {
+  const EntryHeadFilter* wanted = nullptr;  // nullptr: every entry
+  EntryDetail detail = EntryDetail::kWhole;
+};
+
+bool IsStatistics(int32_t field) {
+  return field == file_field::kKeyStats || field == file_field::kValueStats ||
+         field == file_field::kValueStatsColumns;
+}
+
 class RecordReader {
  public:
-  RecordReader(const AvroPlan& plan, AvroCursor* cursor, const EntryHeadFilter* filter)
-      : plan_(plan), cursor_(*cursor), filter_(filter) {}
+  RecordReader(const AvroPlan& plan, AvroCursor* cursor, const EntrySelection& selection)
+      : plan_(plan),
+        cursor_(*cursor),
+        filter_(selection.wanted),
+        statistics_(selection.detail == EntryDetail::kWhole) {}
 
   // The field at which Read stopped.
   std::string_view field() const { return field_; }
@@ -43,6 +57,13 @@ class RecordReader {
         }
         field_ = {};
         continue;
+      }
+      if constexpr (std::is_same_v<T, DataFileMeta>) {
+        if (!statistics_ && IsStatistics(step.wanted)) {
+          if (SkipAvroValue(plan_.schema, step.node, &cursor_)) continue;
+          field_ = wanted.name;
+          return kDamaged;
+        }
       }
       bool present = !step.nothing;
       Problem problem = TakeBranch(step.null_branch, &present);
@@ -183,6 +204,7 @@ class RecordReader {
   const AvroPlan& plan_;
   AvroCursor& cursor_;
   const EntryHeadFilter* filter_;  // nullptr: everything is wanted
+  const bool statistics_;
   std::string_view field_;
   int32_t head_fields_ = 0;  // wanted fields seen so far
   bool filter_asked_ = false;
@@ -209,7 +231,7 @@ struct UsualForm {
 
 template <typename T>
 Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origin,
-                                  const EntryHeadFilter* filter = nullptr) {
+                                  const EntrySelection& selection = {}) {
   HEADRACE_ASSIGN_OR_RETURN(AvroFileReader file, AvroFileReader::Open(bytes, origin));
   static const UsualForm<T> usual;
   const bool is_usual = file.schema_json() == usual.schema_json;
@@ -233,10 +255,10 @@ Result<std::vector<T>> DecodeAvro(std::string_view bytes, std::string_view origi
     // Room for the block, but doubled at least: exact steps would move everything once a block.
     const size_t room =
         records.size() + std::min<size_t>(static_cast<size_t>(block.records), block.bytes.size() / 40 + 1);
-    if (filter == nullptr && room > records.capacity())
+    if (selection.wanted == nullptr && room > records.capacity())
       records.reserve(std::max(room, 2 * records.capacity()));
     for (int64_t i = 0; i < block.records; ++i, ++record) {
-      RecordReader reader(plan, &cursor, filter);
+      RecordReader reader(plan, &cursor, selection);
       const Problem problem = reader.Read(0, &records.emplace_back());
       if (problem != nullptr) {
         return Corruption(origin, ": record ", record, ", field ", reader.field(), ": ", problem);
@@ -260,8 +282,8 @@ Result<std::vector<ManifestEntry>> DecodeManifest(std::string_view bytes, std::s
 }
 
 Result<std::vector<ManifestEntry>> DecodeManifestWhere(std::string_view bytes, std::string_view origin,
-                                                       const EntryHeadFilter& wanted) {
-  return DecodeAvro<ManifestEntry>(bytes, origin, &wanted);
+                                                       const EntryHeadFilter& wanted, EntryDetail detail) {
+  return DecodeAvro<ManifestEntry>(bytes, origin, {wanted ? &wanted : nullptr, detail});
 }
 
 Result<std::vector<IndexManifestEntry>> DecodeIndexManifest(std::string_view bytes, std::string_view origin) {

@@ -75,8 +75,14 @@ TEST(Manifest, AFilterSeesTheHeadAndSparesTheRest) {
   std::vector<ManifestEntry> expected;
   std::copy_if(entries.begin(), entries.end(), std::back_inserter(expected), wanted);
   const std::string bytes = EncodeManifest(entries, {}).ValueOrDie();
-  EXPECT_EQ(DecodeManifestWhere(bytes, "m", wanted).ValueOrDie(), expected);
-  EXPECT_EQ(DecodeManifestWhere(bytes, "m", [](const ManifestEntry&) { return true; }).ValueOrDie(), entries);
+  EXPECT_EQ(DecodeManifestWhere(bytes, "m", wanted, EntryDetail::kWhole).ValueOrDie(), expected);
+  EXPECT_EQ(DecodeManifestWhere(bytes, "m", nullptr, EntryDetail::kWhole).ValueOrDie(), entries);
+  for (ManifestEntry& entry : expected) {
+    entry.file.key_stats = {};
+    entry.file.value_stats = {};
+    entry.file.value_stats_columns = {};
+  }
+  EXPECT_EQ(DecodeManifestWhere(bytes, "m", wanted, EntryDetail::kWithoutStatistics).ValueOrDie(), expected);
 }
 
 TEST(Manifest, ListsAndIndexManifestsComeBack) {

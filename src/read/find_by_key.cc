@@ -80,6 +80,7 @@ using FilesByBucket = std::map<std::pair<BinaryRow, BucketId>, std::vector<TreeF
 Result<FilesByBucket> FilesThatMayHold(const Table& table, const Snapshot& snapshot, const NamedKey& key,
                                        const KeyOrder& order) {
   EntryFilter filter;
+  filter.detail = EntryDetail::kWithoutStatistics;
   if (key.Has(table.schema->partition_keys)) {
     HEADRACE_ASSIGN_OR_RETURN(BinaryRow partition, key.RowOf(table.schema->partition_keys));
     filter.partitions = std::vector<BinaryRow>{std::move(partition)};

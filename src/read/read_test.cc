@@ -201,9 +201,9 @@ TEST(PlanSplits, PutsEveryLiveFileIntoOneSplitAndNeverPartsOverlappingFiles) {
     std::vector<std::string> expected, planned;
     for (const ManifestEntry& entry : live) expected.push_back(entry.file.name);
     for (const Split& split : PlanSplits(table, live).ValueOrDie()) {
-      for (const DataFileMeta& file : split.files) planned.push_back(file.name);
+      for (const TreeFilePtr& file : split.files) planned.push_back(file->meta.name);
       if (!split.raw) continue;
-      for (const DataFileMeta& file : split.files) EXPECT_EQ(file.delete_row_count.value_or(0), 0);
+      for (const TreeFilePtr& file : split.files) EXPECT_FALSE(file->may_hold_deletes());
     }
     std::sort(expected.begin(), expected.end());
     std::sort(planned.begin(), planned.end());

@@ -17,17 +17,13 @@ Result<std::unique_ptr<RowStream>> OpenRows(const Table& table, const Split& spl
                                             const ScanOptions& options) {
   HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
                             FilesOf(table, split.partition, split.bucket, options.pool));
-  if (split.raw) return OpenConcatenation(files, split.files, {.values = columns}, options.batch_rows);
-  const TableSchema& schema = *table.schema;
-  HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order,
-                            KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
-  std::vector<TreeFilePtr> tree_files;
-  for (const DataFileMeta& meta : split.files) {
-    HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(order, meta));
-    tree_files.push_back(std::move(file));
+  if (split.raw) {
+    std::vector<DataFileMeta> metas;
+    for (const TreeFilePtr& file : split.files) metas.push_back(file->meta);
+    return OpenConcatenation(files, std::move(metas), {.values = columns}, options.batch_rows);
   }
   MergeRequest request;
-  request.sections = PartitionIntoSections(std::move(tree_files));
+  request.sections = PartitionIntoSections(split.files);
   request.values = columns;
   request.key_ordered = options.key_ordered;
   request.policy = MergePolicyOf(table.options, /*drop_deletes=*/true);
@@ -54,9 +50,7 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, 
 
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenScan(const Table& table, const Snapshot& snapshot,
                                                            const ScanOptions& options) {
-  HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanSplits(table, std::move(live)));
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanScan(table, snapshot));
   return OpenSplits(table, std::move(splits), options);
 }
 

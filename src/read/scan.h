@@ -15,9 +15,9 @@
 
 #include "base/error.h"
 #include "catalog/table.h"
-#include "format/data_file_meta.h"
 #include "format/snapshot.h"
 #include "format/value.h"
+#include "lsm/levels.h"
 
 namespace headrace {
 
@@ -25,10 +25,12 @@ struct Split {
   BinaryRow partition;
   BucketId bucket;
   int32_t total_buckets = 0;
-  std::vector<DataFileMeta> files;
+  std::vector<TreeFilePtr> files;  // key ranges are empty for a table without a primary key
   bool raw = false;  // rows are read as they are: no file overlaps another and none holds deletes
 };
 
+// The splits of a whole snapshot. kUnsupported when deletion vectors are in force.
+Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot);
 // In (partition bytes, bucket) order, splits of a bucket in the order of its rows. kCorruption when files contradict each other.
 Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEntry> live);
 
