@@ -2,6 +2,7 @@
 
 #include "catalog/schema_log.h"
 #include "format/partition_path.h"
+#include "io/anchored_store.h"
 
 namespace headrace {
 
@@ -39,7 +40,9 @@ Result<Table> OpenTableAt(std::shared_ptr<Store> store, std::shared_ptr<Clock> c
   const auto options = ParseTableOptions(*table.schema, access, &table.unknown_options);
   if (!options.ok()) return WithContext("opening table " + name, options.status());
   table.options = *options;
-  table.store = std::move(store);
+  // Writers must not bring a dropped table's folder back.
+  table.store = access == Access::kWrite ? Anchored(std::move(store), path + "/schema", "table " + name)
+                                         : std::move(store);
   table.clock = std::move(clock);
   table.path = path;
   table.name = std::move(name);

@@ -9,6 +9,8 @@
 #include "commit/conflict.h"
 #include "commit/manifest_merge.h"
 #include "commit/manifest_writer.h"
+#include "commit/same_table.h"
+#include "commit/settle.h"
 
 namespace headrace {
 namespace {
@@ -140,18 +142,28 @@ Result<Snapshot> PrepareSnapshot(const Table& table, const CommitPart& part, con
   return snapshot;
 }
 
-// Whether a snapshot that was published is (still) part of the table: another engine's rename may have put its own over it.
-Result<bool> StillThere(const Table& table, const Snapshot& snapshot) {
-  HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table, snapshot.id));
-  if (found.has_value()) return found->uuid == snapshot.uuid;
-  // Expired already, when later ones stand on it; else it was rolled back.
-  HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table));
-  return latest.has_value() && *latest > snapshot.id;
+// Whether what the attempt was built on is still what stands there: rolled back or replaced meanwhile, it must not be built upon.
+Result<bool> StillStands(const Table& table, const std::optional<Snapshot>& base) {
+  if (!base.has_value()) return true;
+  HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table, base->id));
+  return found == base;
+}
+
+// A snapshot that got into another table than it was made for is taken out again, unless somebody has built upon it.
+void TakeBack(const Table& table, const Snapshot& snapshot) {
+  const auto newest = FindLatestSnapshotId(table);
+  if (newest.ok() && newest->has_value() && **newest == snapshot.id)
+    (void)table.store->Delete(SnapshotPath(table, snapshot.id));
 }
 
 // After a publish that reported success. The files of a replaced snapshot stay: somebody may have read it.
 Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot) {
-  const Result<bool> there = StillThere(table, snapshot);
+  if (const Status same = CheckSameTable(table);
+      IsKind(same, ErrorKind::kNotFound) || IsKind(same, ErrorKind::kCommitConflict)) {
+    TakeBack(table, snapshot);
+    return same;
+  }
+  const Result<bool> there = StaysThere(table, snapshot);
   if (!there.ok()) {
     Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
                                  " was published, but could not be read again: ", there.status().message());
@@ -160,7 +172,13 @@ Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot) {
   if (*there) return AttemptResult{Outcome::kPublished, std::move(snapshot), Status::OK()};
   Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
                                " was published and then replaced by another writer");
-  return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause)};
+  return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause), true};
+}
+
+// Right before the publish, since writing the manifests takes a while. False: another attempt is needed.
+Result<bool> MayPublish(const Table& table, const std::optional<Snapshot>& latest) {
+  HEADRACE_RETURN_NOT_OK(CheckSameTable(table));
+  return StillStands(table, latest);
 }
 
 }  // namespace
@@ -175,6 +193,12 @@ Result<AttemptResult> TryCommit(const Table& table, const CommitPart& part, cons
     return prepared.status();
   }
   Snapshot snapshot = std::move(*prepared);
+  const Result<bool> may_publish = MayPublish(table, latest);
+  if (!may_publish.ok() || !*may_publish) {
+    writer.DeleteWritten();
+    HEADRACE_RETURN_NOT_OK(may_publish.status());
+    return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
+  }
   const Result<PublishResult> published =
       table.store->PublishIfAbsent(SnapshotPath(table, snapshot.id), SerializeSnapshot(snapshot));
   // Any failure of the publish may hide a success: nothing is cleaned after it.

@@ -30,8 +30,9 @@ enum class Outcome {
 
 struct AttemptResult {
   Outcome outcome = Outcome::kLost;
-  Snapshot snapshot;  // as published, or as it would be
-  Status cause;       // of kUnknown
+  Snapshot snapshot;      // as published, or as it would be
+  Status cause;           // of kUnknown
+  bool replaced = false;  // of kUnknown: it was published, and another stands in its place now
 };
 
 // Builds on `latest`. An error means that nothing was published and nothing is left.

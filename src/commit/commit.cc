@@ -5,11 +5,12 @@
 
 #include "base/build_info.h"
 #include "base/random.h"
-#include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
 #include "commit/attempt.h"
 #include "commit/commit_part.h"
 #include "commit/conflict.h"
+#include "commit/same_table.h"
+#include "commit/settle.h"
 
 namespace headrace {
 namespace {
@@ -39,18 +40,6 @@ Result<Properties> CarriedAt(const Table& table, const std::optional<Snapshot>& 
   return Properties{};
 }
 
-// A table dropped and made anew under the same name is another table: what was prepared for the first does not belong here.
-Status CheckSameTable(const Table& table) {
-  const auto schema = ReadSchema(table.store.get(), table.path, table.schema->id);
-  if (IsKind(schema.status(), ErrorKind::kNotFound))
-    return NotFound("committing to table ", table.name, ": it has been dropped since it was opened");
-  HEADRACE_RETURN_NOT_OK(WithContext("committing to table " + table.name, schema.status()));
-  if (*schema != *table.schema)
-    return CommitConflict("committing to table ", table.name,
-                          ": it has been dropped and created anew since it was opened; open it again");
-  return Status::OK();
-}
-
 // Commits one part, attempt after attempt.
 class PartCommitter {
  public:
@@ -67,16 +56,22 @@ class PartCommitter {
 
   Result<Snapshot> Run() {
     Result<Snapshot> result = TryUntilDone();
-    if (result.ok() || unknown_.ok() || IsKind(result.status(), ErrorKind::kCommitUnknown)) return result;
+    if (result.ok() || IsKind(result.status(), ErrorKind::kCommitUnknown)) return result;
+    Status why = result.status();
+    // A table that is dropped in the middle of a commit fails it in many ways; this is the one to tell.
+    if (const Status same = CheckSameTable(table_);
+        IsKind(same, ErrorKind::kNotFound) || IsKind(same, ErrorKind::kCommitConflict))
+      why = same;
+    if (unknown_.ok()) return why;
     // Whatever went wrong since, an earlier attempt may have succeeded.
-    return CommitUnknown(result.status().message(), "; before that: ", unknown_.message());
+    return CommitUnknown(why.message(), "; before that: ", unknown_.message());
   }
 
  private:
   Result<Snapshot> TryUntilDone() {
     for (int32_t attempt = 0;; ++attempt) {
       HEADRACE_RETURN_NOT_OK(CheckSameTable(table_));
-      HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+      HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSettled(table_));
       HEADRACE_ASSIGN_OR_RETURN(auto done, FindOwn(latest));
       if (done.has_value()) return Acknowledged(std::move(*done));
       HEADRACE_RETURN_NOT_OK(AdaptTo(latest));
@@ -101,7 +96,8 @@ class PartCommitter {
       if (snapshot->commit_user == prepared_.user && snapshot->commit_identifier == prepared_.identifier &&
           snapshot->commit_kind == part_.kind) {
         HEADRACE_RETURN_NOT_OK(CheckHoldsOurs(*snapshot));
-        return snapshot;
+        HEADRACE_ASSIGN_OR_RETURN(const bool stays, StaysThere(table_, *snapshot));
+        if (stays) return snapshot;
       }
       if (snapshot->id.value == 1) break;
       HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table_, SnapshotId(snapshot->id.value - 1)));
@@ -224,6 +220,10 @@ class PartCommitter {
   Result<std::optional<Snapshot>> Resolve(const AttemptResult& result) {
     HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table_, result.snapshot.id));
     if (found.has_value() && found->uuid == result.snapshot.uuid) return found;
+    if (found.has_value() && result.replaced) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool built_upon, IsBuiltUpon(table_, result.snapshot));
+      if (built_upon) return ReplacedUnderneath(table_, result.snapshot);
+    }
     if (found.has_value()) unknown_ = Status::OK();
     if (found.has_value() || IsKind(result.cause, ErrorKind::kCommitUnknown)) return std::nullopt;
     unknown_ = Status::OK();

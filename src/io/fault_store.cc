@@ -314,6 +314,12 @@ Result<std::vector<FileInfo>> FaultStore::List(const std::string& directory) {
   return state_->Pass(StoreOperation::kList, directory, 0, [&] { return state_->below->List(directory); });
 }
 
+Result<std::vector<std::string>> FaultStore::ListNames(const std::string& directory,
+                                                       std::string_view prefix) {
+  return state_->Pass(StoreOperation::kList, directory, 0,
+                      [&] { return state_->below->ListNames(directory, prefix); });
+}
+
 Result<std::optional<FileInfo>> FaultStore::Stat(const std::string& path) {
   return state_->Pass(StoreOperation::kStat, path, 0, [&] { return state_->below->Stat(path); });
 }

@@ -87,6 +87,7 @@ class FaultStore final : public Store {
   void SetHook(std::function<void(StoreOperation operation, const std::string& path)> hook);
 
   Result<std::vector<FileInfo>> List(const std::string& directory) override;
+  Result<std::vector<std::string>> ListNames(const std::string& directory, std::string_view prefix) override;
   Result<std::optional<FileInfo>> Stat(const std::string& path) override;
   Result<std::string> ReadAll(const std::string& path) override;
   Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenForRead(const std::string& path) override;

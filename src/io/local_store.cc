@@ -23,6 +23,13 @@ namespace {
 // Files that are read whole are metadata of kilobytes; a limit keeps a wrong path from taking all memory.
 constexpr int64_t kMostReadWhole = int64_t{1} << 31;
 
+// Deleting a folder into which others still write is tried so often.
+constexpr int kMostDeletions = 10;
+
+// Other engines name theirs `.<name>.<uuid>.tmp`.
+constexpr std::string_view kTemporaryPrefix = ".headrace.";
+constexpr std::string_view kTemporarySuffix = ".tmp";
+
 int64_t ModifiedMs(const struct stat& info) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1000000;
 }
@@ -87,7 +94,8 @@ struct TemporaryFile {
 Status WriteTemporary(const std::string& path, std::string_view bytes, bool sync, TemporaryFile* temporary) {
   // A name of 255 bytes is legal; shortened, the temporary name stays legal too.
   const std::string name(NameIn(path).substr(0, 128));
-  const std::string temporary_path = JoinPath(ParentOf(path), "." + name + "." + NewUuid() + ".tmp");
+  const std::string temporary_path = JoinPath(
+      ParentOf(path), std::string(kTemporaryPrefix) + name + "." + NewUuid() + std::string(kTemporarySuffix));
   HEADRACE_ASSIGN_OR_RETURN(temporary->file, CreateNew(temporary_path, sync));
   temporary->path = temporary_path;
   HEADRACE_RETURN_NOT_OK(WriteFully(temporary->file.get(), bytes, temporary_path));
@@ -104,6 +112,30 @@ Result<std::string> AbsoluteLocalPath(std::string_view path) {
   std::string text = absolute.lexically_normal().string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();
   return text;
+}
+
+bool IsLocalTemporary(std::string_view name) {
+  return name.starts_with(kTemporaryPrefix) && name.ends_with(kTemporarySuffix);
+}
+
+Result<std::vector<std::string>> LocalStore::ListNames(const std::string& directory,
+                                                       std::string_view prefix) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
+  DIR* const stream = opendir(directory.c_str());
+  if (stream == nullptr && errno == ENOENT) return std::vector<std::string>();
+  if (stream == nullptr) return ErrnoError(errno, "listing", directory);
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer(stream, closedir);
+
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    const dirent* const entry = readdir(stream);
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(prefix) && name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return ErrnoError(errno, "listing", directory);
+  return names;
 }
 
 Result<std::vector<FileInfo>> LocalStore::List(const std::string& directory) {
@@ -222,7 +254,12 @@ Status LocalStore::DeleteRecursively(const std::string& directory) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
   if (directory == "/") return Invalid("deleting /: refused");
   std::error_code error;
-  std::filesystem::remove_all(directory, error);
+  // A writer that has not noticed yet may put a file into a folder that has just been emptied.
+  for (int attempt = 0; attempt < kMostDeletions; ++attempt) {
+    error.clear();
+    std::filesystem::remove_all(directory, error);
+    if (error.value() != ENOTEMPTY && error.value() != EEXIST) break;
+  }
   if (!error || error.value() == ENOENT || error.value() == ENOTDIR) return Status::OK();
   return ErrnoError(error.value(), "deleting the folder", directory);
 }

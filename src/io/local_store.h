@@ -1,9 +1,10 @@
 // A Store on a POSIX file system. Paths are absolute paths of the machine.
 //
-// Publishing writes a temporary file `.<name>.<uuid>.tmp` in the same folder, makes it durable and then links it to its name, which
+// Publishing writes a temporary file `.headrace.<name>.<uuid>.tmp` in the same folder, makes it durable and then links it to its name, which
 // fails where the name is taken: no reader ever sees half of it, and no existing file is ever replaced. Where the file system has no
 // hard links, renameat2 with RENAME_NOREPLACE does the same; where that is missing too, publishing is refused (kUnsupported).
-// A crash may leave such temporary files behind: List shows them, readers of folders go by the names they know.
+// A crash may leave such temporary files behind: List shows them, readers of folders go by the names they know, no later call meets them
+// again, and IsLocalTemporary tells them from other engines' files.
 // With `sync` what a call has reported done survives a power failure: file and folder are flushed to the medium first.
 #pragma once
 
@@ -26,11 +27,15 @@ struct LocalStoreOptions {
 // `path` made absolute against the current folder, without `.`, `..`, doubled or trailing slashes. Does not look at the disk.
 Result<std::string> AbsoluteLocalPath(std::string_view path);
 
+// Whether a name is one that publishing and replacing give to their temporary files.
+bool IsLocalTemporary(std::string_view name);
+
 class LocalStore final : public Store {
  public:
   explicit LocalStore(LocalStoreOptions options = {}) : options_(options) {}
 
   Result<std::vector<FileInfo>> List(const std::string& directory) override;
+  Result<std::vector<std::string>> ListNames(const std::string& directory, std::string_view prefix) override;
   Result<std::optional<FileInfo>> Stat(const std::string& path) override;
   Result<std::string> ReadAll(const std::string& path) override;
   Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenForRead(const std::string& path) override;

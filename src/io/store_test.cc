@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/uuid.h"
+#include "io/anchored_store.h"
 #include "io/fault_store.h"
 #include "io/local_store.h"
 #include "io/memory_store.h"
@@ -81,20 +82,31 @@ class StoreContract : public testing::TestWithParam<Kind> {
 
 INSTANTIATE_TEST_SUITE_P(
     Stores, StoreContract,
-    testing::Values(Kind{"Local", [] { return std::make_shared<LocalStore>(); }},
-                    Kind{"LocalWithoutSync",
-                         [] { return std::make_shared<LocalStore>(LocalStoreOptions{.sync = false}); }},
-                    Kind{"Memory", [] { return std::make_shared<MemoryStore>(); }},
-                    Kind{"FaultOverLocal",
-                         [] { return std::make_shared<FaultStore>(std::make_shared<LocalStore>()); }},
-                    Kind{"FaultOverMemory",
-                         [] { return std::make_shared<FaultStore>(std::make_shared<MemoryStore>()); }}),
+    testing::Values(
+        Kind{"Local", [] { return std::make_shared<LocalStore>(); }},
+        Kind{"LocalWithoutSync",
+             [] { return std::make_shared<LocalStore>(LocalStoreOptions{.sync = false}); }},
+        Kind{"Memory", [] { return std::make_shared<MemoryStore>(); }},
+        Kind{"FaultOverLocal", [] { return std::make_shared<FaultStore>(std::make_shared<LocalStore>()); }},
+        Kind{"AnchoredLocal", [] { return Anchored(std::make_shared<LocalStore>(), "/", "the root"); }},
+        Kind{"FaultOverMemory",
+             [] { return std::make_shared<FaultStore>(std::make_shared<MemoryStore>()); }}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(StoreContract, ReturnsWhatWasWritten) {
   const std::string bytes = std::string(300'000, 'x') + std::string("\0\n\xff", 3);
   ASSERT_OK(Put("a/b/file", bytes));
   EXPECT_EQ(Read("a/b/file"), bytes);
+}
+
+TEST_P(StoreContract, ListsNamesByTheirBeginning) {
+  ASSERT_OK(Put("t/one", "1"));
+  ASSERT_OK(Put("t/once", "2"));
+  ASSERT_OK(Put("t/two", "3"));
+  ASSERT_OK(Put("t/on/deep", "4"));
+  EXPECT_THAT(*store_->ListNames(At("t"), "on"), UnorderedElementsAre("one", "once", "on"));
+  EXPECT_THAT(*store_->ListNames(At("t"), ""), UnorderedElementsAre("one", "once", "two", "on"));
+  EXPECT_THAT(*store_->ListNames(At("absent"), "x"), IsEmpty());
 }
 
 TEST_P(StoreContract, KeepsManySmallAndLargeWritesInOrder) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "catalog/snapshots.h"
+#include "commit/settle.h"
 #include "lsm/tree_changes.h"
 #include "write/lost_compactions.h"
 
@@ -44,29 +46,35 @@ Result<SessionCommit> SessionCommitter::Commit(const PreparedCommit& prepared, c
   HEADRACE_RETURN_NOT_OK(CommitCompactions(prepared, spec_for, &done));
   if (done.snapshots.empty()) return done;
   newest_ = std::max(newest_, done.snapshots.back().id);
-  last_snapshot_ = done.snapshots.back();
+  last_snapshots_ = done.snapshots;
   HEADRACE_RETURN_NOT_OK(FindTouched(&done));
   return done;
 }
 
 Status SessionCommitter::VerifyLast(SessionCommit* done) {
-  if (!last_snapshot_.has_value()) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table_, last_snapshot_->id));
-  if (found.has_value() && found->uuid == last_snapshot_->uuid) return Status::OK();
-  if (!found.has_value()) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table_));
-    if (latest.has_value() && *latest > last_snapshot_->id) return Status::OK();  // expired
-    // Rolled back behind our commit, on purpose: only our view of the files is wrong.
+  const std::vector<Snapshot> last = std::exchange(last_snapshots_, {});
+  for (const Snapshot& snapshot : last) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table_, snapshot.id));
+    if (found.has_value() && found->uuid == snapshot.uuid) continue;
+    if (!found.has_value()) {
+      HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table_));
+      if (latest.has_value() && *latest > snapshot.id) continue;  // expired
+      // Rolled back behind our commit, on purpose: only our view of the files is wrong.
+      done->all_touched = true;
+      seen_ = newest_ = latest.value_or(SnapshotId(0));
+      return Status::OK();
+    }
+    // Replaced by an engine whose rename takes the place of an existing file.
+    HEADRACE_ASSIGN_OR_RETURN(const bool built_upon, IsBuiltUpon(table_, snapshot));
+    if (built_upon) return ReplacedUnderneath(table_, snapshot);
     done->all_touched = true;
-    seen_ = newest_ = latest.value_or(SnapshotId(0));
-    last_snapshot_.reset();
-    return Status::OK();
+    // Compactions are not worth repeating.
+    if (snapshot.commit_kind == CommitKind::kCompact || !last_.has_value() ||
+        (last_->changes.empty() && !last_->commit_when_empty))
+      continue;
+    HEADRACE_RETURN_NOT_OK(headrace::Commit(table_, *last_).status());
   }
-  // Replaced by an engine whose rename takes the place of an existing file. Its compactions are not worth repeating.
-  done->all_touched = true;
-  last_snapshot_.reset();
-  if (!last_.has_value() || (last_->changes.empty() && !last_->commit_when_empty)) return Status::OK();
-  return headrace::Commit(table_, *last_).status();
+  return Status::OK();
 }
 
 Status SessionCommitter::CommitAppend(const PreparedCommit& prepared, const SpecFor& spec_for,

@@ -63,8 +63,8 @@ class SessionCommitter {
   SnapshotId newest_;
   SnapshotId seen_;  // others' changes up to here have been reported
   std::map<BucketKey, Renumbered> renumbered_;
-  std::optional<PreparedCommit> last_;  // with its append parts alone
-  std::optional<Snapshot> last_snapshot_;
+  std::optional<PreparedCommit> last_;    // with its append parts alone
+  std::vector<Snapshot> last_snapshots_;  // of the last commit
 };
 
 }  // namespace headrace
