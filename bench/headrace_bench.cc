@@ -6,6 +6,7 @@
 //   filter     --status S                        two columns, one condition
 //   lookup     --keys FILE                       point gets, twice over the same keys
 //   changelog                                    all changes, counted by kind
+//   wide       --rows N --memory SIZE            rows of 1 KiB into 64 buckets in one commit: memory and speed of a short budget
 //
 // All take --warehouse DIR --table db.t --threads N. Only the public API is used.
 #include <algorithm>
@@ -15,8 +16,11 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
+
+#include <sys/resource.h>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -37,6 +41,8 @@ namespace {
 struct Arguments {
   std::string warehouse, table, input, options, status, keys;
   int threads = 2;
+  int64_t rows = 400'000;
+  int64_t memory_bytes = 512LL << 20;
   bool check = false;
 };
 
@@ -45,8 +51,9 @@ constexpr char kColumns[] =
     "updated_at TIMESTAMP(3)";
 
 Result<std::unique_ptr<Engine>> OpenEngine(const Arguments& arguments) {
-  return Engine::Open(
-      {.warehouse = arguments.warehouse, .memory_bytes = 512LL << 20, .threads = arguments.threads});
+  return Engine::Open({.warehouse = arguments.warehouse,
+                       .memory_bytes = arguments.memory_bytes,
+                       .threads = arguments.threads});
 }
 
 std::map<std::string, std::string> TableOptionsOf(const std::string& text) {
@@ -291,6 +298,66 @@ Status RunChangelog(const Arguments& arguments) {
   return Status::OK();
 }
 
+constexpr int64_t kWideBatchRows = 2048;
+
+// Half of each value repeats in others, as field names do; half is its own.
+std::shared_ptr<arrow::Array> WideValues(std::mt19937_64* random) {
+  std::string common;
+  for (int i = 0; i < 4096; ++i) common.push_back(static_cast<char>('a' + (*random)() % 26));
+  arrow::StringBuilder builder;
+  for (int64_t row = 0; row < kWideBatchRows; ++row) {
+    std::string value;
+    while (value.size() < 1000) {
+      value += common.substr((*random)() % 4000, 32);
+      for (int i = 0; i < 32; ++i) value.push_back("0123456789abcdefghijklmnopqrstuv"[(*random)() % 32]);
+    }
+    value.resize(1000);
+    (void)builder.Append(value);
+  }
+  return builder.Finish().ValueOrDie();
+}
+
+Status RunWide(const Arguments& arguments) {
+  using Clock = std::chrono::steady_clock;
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<Engine> engine, OpenEngine(arguments));
+  TableDefinition definition;
+  definition.columns = "id BIGINT NOT NULL, customer BIGINT, payload STRING";
+  definition.primary_key = {"id"};
+  definition.options = TableOptionsOf("bucket=64;write-only=true;" + arguments.options);
+  ARROW_RETURN_NOT_OK(engine->CreateTable(arguments.table, definition).status());
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableWriter> writer, table->OpenWriter());
+  std::mt19937_64 random(1);
+  std::vector<std::shared_ptr<arrow::Array>> values;
+  for (int i = 0; i < 4; ++i) values.push_back(WideValues(&random));
+  const auto schema =
+      arrow::schema({arrow::field("id", arrow::int64(), false), arrow::field("customer", arrow::int64()),
+                     arrow::field("payload", arrow::utf8())});
+  const Clock::time_point start = Clock::now();
+  for (int64_t row = 0; row < arguments.rows; row += kWideBatchRows) {
+    arrow::Int64Builder ids, customers;
+    for (int64_t i = 0; i < kWideBatchRows; ++i) {
+      ARROW_RETURN_NOT_OK(
+          ids.Append(static_cast<int64_t>(random() % static_cast<uint64_t>(2 * arguments.rows))));
+      ARROW_RETURN_NOT_OK(customers.Append(static_cast<int64_t>(random() % 100'000)));
+    }
+    ARROW_ASSIGN_OR_RAISE(auto id, ids.Finish());
+    ARROW_ASSIGN_OR_RAISE(auto customer, customers.Finish());
+    const auto& value = values[static_cast<size_t>(row / kWideBatchRows) % values.size()];
+    ARROW_RETURN_NOT_OK(
+        writer->Write(arrow::RecordBatch::Make(schema, kWideBatchRows, {id, customer, value}), nullptr));
+  }
+  ARROW_RETURN_NOT_OK(writer->Commit(true).status());
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double cpu = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                     static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  std::printf("{\"rows\": %lld, \"seconds\": %.2f, \"cpu_s\": %.2f, \"rss_mb\": %ld}\n",
+              static_cast<long long>(arguments.rows), seconds, cpu, usage.ru_maxrss / 1024);
+  return Status::OK();
+}
+
 int Main(int argc, char** argv) {
   Arguments arguments;
   Status (*run)(const Arguments&) = nullptr;
@@ -312,6 +379,10 @@ int Main(int argc, char** argv) {
   add("filter", RunFilter)->add_option("--status", arguments.status)->required();
   add("lookup", RunLookup)->add_option("--keys", arguments.keys)->required();
   add("changelog", RunChangelog);
+  CLI::App* wide = add("wide", RunWide);
+  wide->add_option("--rows", arguments.rows);
+  wide->add_option("--memory", arguments.memory_bytes)->transform(CLI::AsSizeValue(false));
+  wide->add_option("--options", arguments.options);
   CLI11_PARSE(app, argc, argv);
   Status status = arrow::compute::Initialize();
   if (status.ok()) status = run(arguments);

@@ -33,6 +33,9 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* global) {
   app->add_option("--memory", global->memory, "Budget of all write buffers")
       ->type_name("SIZE")
       ->capture_default_str();
+  app->add_option("--spill-dir", global->spill_directory,
+                  "Where rows wait when memory is short (default: the folder for temporary files)")
+      ->type_name("DIR");
   app->add_option("--threads", global->threads, "Threads for compactions beside the writer")
       ->type_name("N")
       ->check(CLI::Range(0, 256))

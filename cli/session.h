@@ -23,6 +23,7 @@ inline constexpr int kDoneWithDeadLetters = 3;
 struct GlobalOptions {
   std::string warehouse;  // empty: ./warehouse, told once
   std::string memory = "1 GiB";
+  std::string spill_directory;  // empty: the folder for temporary files
   int threads = 2;
   bool quiet = false;
 };

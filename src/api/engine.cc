@@ -10,6 +10,7 @@
 #include "catalog/catalog.h"
 #include "format/table_options.h"
 #include "io/local_store.h"
+#include "io/scratch.h"
 #include "io/store_path.h"
 
 namespace headrace {
@@ -167,6 +168,8 @@ Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   }
   if (options.threads < 0)
     return Invalid("opening the engine: ", options.threads, " threads; 0 or more are allowed");
+  state->scratch = std::make_unique<LocalScratch>(options.spill_directory.empty() ? TemporaryFolder()
+                                                                                  : options.spill_directory);
   if (options.warehouse.empty()) return Invalid("opening the engine: the warehouse folder has no name");
   HEADRACE_ASSIGN_OR_RETURN(std::string warehouse, AbsoluteLocalPath(options.warehouse));
   auto state = std::make_shared<SharedState>(options.memory_bytes, options.threads);

@@ -12,6 +12,7 @@
 #include "base/task_group.h"
 #include "catalog/table.h"
 #include "headrace/engine.h"
+#include "io/scratch.h"
 #include "io/store.h"
 
 namespace headrace {

@@ -13,8 +13,11 @@ namespace {
 constexpr int kMostCompactionAttempts = 5;
 
 SessionOptions SessionOptionsOf(SharedState* state, std::string user) {
-  return {
-      .commit_user = std::move(user), .budget = &state->budget, .compactors = &state->tasks, .pool = nullptr};
+  return {.commit_user = std::move(user),
+          .budget = &state->budget,
+          .compactors = &state->tasks,
+          .scratch = state->scratch.get(),
+          .pool = nullptr};
 }
 
 class SessionWriter final : public TableWriter {

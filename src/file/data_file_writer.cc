@@ -156,6 +156,7 @@ Result<std::unique_ptr<DataFileWriter>> OpenWriter(const FileWriteSpec& spec, Fa
   settings.zstd_level = spec.options->zstd_level;
   settings.dictionary = spec.options->parquet_dictionary;
   settings.pool = WriterPool(spec.pool);
+  settings.row_group_bytes = spec.memory_bytes;
   HEADRACE_RETURN_NOT_OK(CheckParquetCompression(settings.compression));
   return std::make_unique<RollingWriter>(spec, std::move(plan), first_sequence, std::move(settings));
 }

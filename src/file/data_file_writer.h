@@ -46,6 +46,7 @@ struct FileWriteSpec {
   FileNames* names = nullptr;             // outlives the writer
   Clock* clock = nullptr;
   arrow::MemoryPool* pool = nullptr;  // null: Arrow's default
+  int64_t memory_bytes = 64LL << 20;  // about what the open file may hold before it goes to the disk
   FileRole role = FileRole::kData;
   Level level{0};
   FileSource source = FileSource::kAppend;

@@ -24,7 +24,8 @@ namespace headrace {
 namespace {
 
 constexpr int64_t kRowGroupRows = 1 << 20;
-constexpr int64_t kRowGroupBytes = 64 << 20;  // bounds what an open file holds in memory
+constexpr int64_t kLeastRowGroupBytes = 1 << 20;
+constexpr int64_t kMostRowGroupBytes = 64 << 20;
 constexpr int64_t kWriteBatchRows = 8192;
 
 struct CodecName {
@@ -148,8 +149,12 @@ Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
 class ParquetFileWriting final : public ParquetFile {
  public:
   ParquetFileWriting(Store* store, std::string path, std::shared_ptr<arrow::Schema> schema,
-                     std::shared_ptr<Sink> sink)
-      : store_(store), path_(std::move(path)), schema_(std::move(schema)), sink_(std::move(sink)) {}
+                     std::shared_ptr<Sink> sink, int64_t row_group_bytes)
+      : store_(store),
+        path_(std::move(path)),
+        schema_(std::move(schema)),
+        sink_(std::move(sink)),
+        row_group_bytes_(std::clamp(row_group_bytes, kLeastRowGroupBytes, kMostRowGroupBytes)) {}
   ~ParquetFileWriting() override { Abort(); }
 
   Status Open(const std::shared_ptr<parquet::schema::GroupNode>& schema,
@@ -167,7 +172,7 @@ class ParquetFileWriting final : public ParquetFile {
   Status Write(const arrow::RecordBatch& batch) override {
     HEADRACE_RETURN_NOT_OK(Check(batch));
     return Guarded("writing", [&]() -> Status {
-      if (open_group_ != nullptr && OpenGroupBytes() >= kRowGroupBytes) {
+      if (open_group_ != nullptr && OpenGroupBytes() >= row_group_bytes_) {
         HEADRACE_RETURN_NOT_OK(writer_->NewBufferedRowGroup());
       }
       return writer_->WriteRecordBatch(*arrow::RecordBatch::Make(schema_, batch.num_rows(), batch.columns()));
@@ -248,6 +253,7 @@ class ParquetFileWriting final : public ParquetFile {
   std::string path_;
   std::shared_ptr<arrow::Schema> schema_;
   std::shared_ptr<Sink> sink_;
+  const int64_t row_group_bytes_;  // bounds what the open file holds in memory
   parquet::RowGroupWriter* open_group_ = nullptr;
   std::unique_ptr<parquet::arrow::FileWriter> writer_;
   bool done_ = false;
@@ -276,7 +282,8 @@ Result<std::unique_ptr<ParquetFile>> ParquetFile::Create(Store* store, const std
   auto opened = store->OpenForWrite(path);
   if (!opened.ok()) return WithContext("creating " + path, opened.status());
   auto sink = std::make_shared<Sink>(std::move(opened).ValueUnsafe());
-  auto file = std::make_unique<ParquetFileWriting>(store, path, ToArrowSchema(fields), std::move(sink));
+  auto file = std::make_unique<ParquetFileWriting>(store, path, ToArrowSchema(fields), std::move(sink),
+                                                   settings.row_group_bytes);
   HEADRACE_RETURN_NOT_OK(file->Open(schema, properties, WriterPool(settings.pool)));
   return file;
 }

@@ -27,6 +27,7 @@ struct ParquetSettings {
   int32_t zstd_level = 1;
   std::optional<bool> dictionary;  // nothing: by the first rows
   arrow::MemoryPool* pool = nullptr;
+  int64_t row_group_bytes = 64LL << 20;  // within bounds of its own: a row group is held until it is complete
 };
 
 // kUnsupported when no built codec has that name.

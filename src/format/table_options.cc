@@ -163,6 +163,22 @@ Status ReadMerging(const OptionReader& options, TableOptions* out) {
 }
 
 Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions* out) {
+Status ReadSpilling(const OptionReader& options, TableOptions* out) {
+  HEADRACE_RETURN_NOT_OK(options.Bool("write-buffer-spillable", &out->write_buffer_spillable));
+  HEADRACE_RETURN_NOT_OK(options.Size("write-buffer-spill.max-disk-size", &out->spill_disk_bytes));
+  HEADRACE_RETURN_NOT_OK(options.Int("spill-compression.zstd-level", &out->spill_zstd_level, -7, 22));
+  HEADRACE_RETURN_NOT_OK(options.Int("local-sort.max-num-file-handles", &out->spill_fan_in, 2));
+  return options.Read("spill-compression", &out->spill_codec,
+                      [](std::string_view text) -> Result<SpillCodec> {
+                        const std::string name = LowerAscii(TrimAscii(text));
+                        if (name == "none") return SpillCodec::kNone;
+                        // Nobody but the writer reads what it spills: lz4 stands in for its like.
+                        if (name == "lz4" || name == "lzo") return SpillCodec::kLz4;
+                        if (name == "zstd") return SpillCodec::kZstd;
+                        return Invalid("'", text, "'; allowed are zstd, lz4, lzo, none");
+                      });
+}
+
   HEADRACE_RETURN_NOT_OK(options.Lower("file.compression", &out->file_compression));
   HEADRACE_RETURN_NOT_OK(options.Int("file.compression.zstd-level", &out->zstd_level, -7, 22));
   HEADRACE_RETURN_NOT_OK(options.Lower("changelog-file.compression", &out->changelog_compression));
@@ -347,3 +363,4 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
 }
 
 }  // namespace headrace
+  HEADRACE_RETURN_NOT_OK(ReadSpilling(reader, &result));

@@ -39,6 +39,7 @@ const OptionRow* FindOption(std::string_view key);
 enum class MergeEngine { kDeduplicate };
 enum class ChangelogProducer { kNone, kInput, kLookup, kFullCompaction };  // the last two: reading only
 enum class BucketFunction { kDefault, kMod };
+enum class SpillCodec { kNone, kLz4, kZstd };
 enum class StatsMode { kNone, kCounts, kTruncate, kFull };
 
 struct ColumnStatsMode {
@@ -64,12 +65,17 @@ struct TableOptions {
   std::string partition_default_name = "__DEFAULT_PARTITION__";  // partition.default-name
   bool partition_legacy_name = true;                             // partition.legacy-name
 
-  std::string file_compression = "zstd";     // file.compression
-  int32_t zstd_level = 1;                    // file.compression.zstd-level
-  std::string changelog_compression;         // changelog-file.compression; empty: as file_compression
-  int64_t target_file_bytes = 0;             // target-file-size; default 128 MB with a key, 256 MB without
-  int64_t write_buffer_bytes = 256LL << 20;  // write-buffer-size
-  std::optional<bool> parquet_dictionary;    // parquet.enable.dictionary
+  std::string file_compression = "zstd";       // file.compression
+  int32_t zstd_level = 1;                      // file.compression.zstd-level
+  std::string changelog_compression;           // changelog-file.compression; empty: as file_compression
+  int64_t target_file_bytes = 0;               // target-file-size; default 128 MB with a key, 256 MB without
+  int64_t write_buffer_bytes = 256LL << 20;    // write-buffer-size
+  bool write_buffer_spillable = true;          // write-buffer-spillable
+  int64_t spill_disk_bytes = INT64_MAX;        // write-buffer-spill.max-disk-size, for each bucket
+  SpillCodec spill_codec = SpillCodec::kZstd;  // spill-compression
+  int32_t spill_zstd_level = 1;                // spill-compression.zstd-level
+  int32_t spill_fan_in = 128;                  // local-sort.max-num-file-handles
+  std::optional<bool> parquet_dictionary;      // parquet.enable.dictionary
 
   int32_t compaction_trigger = 5;                        // num-sorted-run.compaction-trigger
   int32_t stop_trigger = 8;                              // num-sorted-run.stop-trigger; default trigger + 3

@@ -25,6 +25,7 @@
 #include "headrace/ingest_terms.h"
 #include "ingest/event.h"
 #include "ingest/event_format.h"
+#include "io/scratch.h"
 
 namespace headrace::ingest {
 
@@ -46,6 +47,7 @@ struct IngestOptions {
 
   MemoryBudget* budget = nullptr;  // required by Run
   TaskGroup* compactors = nullptr;
+  Scratch* scratch = nullptr;  // where rows wait when memory is short; null: they become files at once
   std::function<void(const IngestProgress&)> progress;
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -58,6 +58,7 @@ Status TableWriter::Restart() {
   options.commit_user = user_;
   options.budget = options_.budget;
   options.compactors = options_.compactors;
+  options.scratch = options_.scratch;
   HEADRACE_ASSIGN_OR_RETURN(session_, WriteSession::Open(table_, std::move(options)));
   HEADRACE_ASSIGN_OR_RETURN(view_, ReadLatestSnapshot(table_));
   last_commit_ms_ = table_.clock->NowMs();

@@ -27,6 +27,7 @@ FileWriteSpec BucketFiles::WriteSpec(FileNames* names, FileRole role, Level leve
   spec.options = options;
   spec.names = names;
   spec.clock = clock;
+  spec.memory_bytes = memory_bytes;
   spec.pool = pool;
   spec.role = role;
   spec.level = level;

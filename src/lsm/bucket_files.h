@@ -27,6 +27,8 @@ struct BucketFiles {
   const TableOptions* options = nullptr;
   Clock* clock = nullptr;             // needed for writing only
   arrow::MemoryPool* pool = nullptr;  // null: Arrow's default
+  // About what writing a file, and what merging into one, may hold.
+  int64_t memory_bytes = 64LL << 20;
 
   std::string PathOf(const DataFileMeta& file) const;
   Result<std::unique_ptr<DataFileReader>> Open(const DataFileMeta& file, ReadColumns columns,

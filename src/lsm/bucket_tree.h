@@ -25,14 +25,16 @@
 
 #include "base/error.h"
 #include "format/file_change.h"
+#include "io/scratch.h"
 #include "lsm/bucket_files.h"
 #include "lsm/compaction_picker.h"
 
 namespace headrace {
 
 struct BucketTreeSpec {
-  BucketFiles files;  // clock and options are required
-  std::string uuid;   // in the names of the files this tree writes
+  BucketFiles files;           // clock and options are required
+  std::string uuid;            // in the names of the files this tree writes
+  Scratch* scratch = nullptr;  // where rows are put aside when memory is short; null: nowhere
 };
 
 // What a compaction made: files that are on disk and listed nowhere yet.
@@ -52,8 +54,13 @@ class BucketTree {
   virtual Status Append(const std::shared_ptr<arrow::RecordBatch>& rows,
                         const std::shared_ptr<arrow::Array>& kinds) = 0;
 
+  // Rows that no file holds yet, and what of them is in memory.
   virtual int64_t buffered_rows() const = 0;
   virtual int64_t buffered_bytes() const = 0;
+
+  // Makes room in memory: buffered rows are put aside on local disk until the next flush. False, and nothing done, where the table or its
+  // options do not want that or its share of the disk is used up: then Flush. On failure the rows are still buffered.
+  virtual Result<bool> Spill() = 0;
 
   // Buffered rows become level-0 files and, with changelog-producer=input, changelog files. On failure the rows are still buffered
   // and no file is left.

@@ -1,5 +1,6 @@
 #include "lsm/compaction.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -80,6 +81,7 @@ class Compactor {
     request.sequence_and_kind = true;
     request.key_ordered = true;
     request.policy = policy_;
+    request.memory_bytes = std::min(request.memory_bytes, files_.memory_bytes);
     HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows, OpenMerge(files_, std::move(request)));
     HEADRACE_ASSIGN_OR_RETURN(std::vector<DataFileMeta> files, Write(rows.get()));
     written_.insert(written_.end(), files.begin(), files.end());

@@ -12,6 +12,9 @@ namespace headrace {
 
 KeyValueShape::KeyValueShape(const TableSchema& schema) : schema_(ToArrowSchema(KeyValueFields(schema))) {
   for (const std::string& key : schema.TrimmedPrimaryKeys()) key_columns_.push_back(schema.FieldIndex(key));
+  const arrow::FieldVector& fields = schema_->fields();
+  values_schema_ = arrow::schema(
+      arrow::FieldVector(fields.begin() + static_cast<std::ptrdiff_t>(key_columns_.size()), fields.end()));
 }
 
 std::shared_ptr<arrow::RecordBatch> KeyValueShape::Assemble(

@@ -18,6 +18,8 @@ class KeyValueShape {
 
   // The columns of KeyValueFields(schema).
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+  // Those without the copies of the keys: sequence, kind, all columns of the table.
+  const std::shared_ptr<arrow::Schema>& values_schema() const { return values_schema_; }
   // Positions of the trimmed primary key among the table's columns.
   const std::vector<int>& key_columns() const { return key_columns_; }
 
@@ -30,6 +32,7 @@ class KeyValueShape {
 
  private:
   std::shared_ptr<arrow::Schema> schema_;
+  std::shared_ptr<arrow::Schema> values_schema_;
   std::vector<int> key_columns_;
 };
 

@@ -15,6 +15,25 @@
 #include "lsm/row_kinds.h"
 
 namespace headrace {
+namespace {
+
+bool WantsChangelog(const TableOptions& options) {
+  return options.changelog_producer == ChangelogProducer::kInput;
+}
+
+// Null where the table does not put rows aside.
+Result<std::unique_ptr<SpilledRows>> MakeSpilledRows(const BucketTreeSpec& spec) {
+  const TableOptions& options = *spec.files.options;
+  if (spec.scratch == nullptr || !options.write_buffer_spillable) return nullptr;
+  SpilledRowsSpec spilled;
+  spilled.spill = {spec.scratch, options.spill_codec, options.spill_zstd_level, spec.files.pool};
+  spilled.memory_bytes = spec.files.memory_bytes;
+  spilled.fan_in = options.spill_fan_in;
+  spilled.every_version = WantsChangelog(options);
+  return SpilledRows::Make(*spec.files.schema, MergePolicyOf(options, false), spilled);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<BucketTree>> MergeTree::Open(BucketTreeSpec spec,
                                                     const std::vector<DataFileMeta>& live) {
@@ -24,16 +43,19 @@ Result<std::unique_ptr<BucketTree>> MergeTree::Open(BucketTreeSpec spec,
   HEADRACE_ASSIGN_OR_RETURN(Levels levels, Levels::Make(key_order, live, options.num_levels));
   HEADRACE_ASSIGN_OR_RETURN(WriteBuffer buffer,
                             WriteBuffer::Make(schema, MergePolicyOf(options, false), spec.files.pool));
-  return std::unique_ptr<BucketTree>(
-      new MergeTree(std::move(spec), std::move(key_order), std::move(levels), std::move(buffer)));
+  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<SpilledRows> spilled, MakeSpilledRows(spec));
+  return std::unique_ptr<BucketTree>(new MergeTree(std::move(spec), std::move(key_order), std::move(levels),
+                                                   std::move(buffer), std::move(spilled)));
 }
 
-MergeTree::MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer)
+MergeTree::MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer,
+                     std::unique_ptr<SpilledRows> spilled)
     : spec_(std::move(spec)),
       key_order_(std::move(key_order)),
       names_(spec_.uuid, *spec_.files.options),
       levels_(std::move(levels)),
       buffer_(std::move(buffer)),
+      spilled_(std::move(spilled)),
       next_sequence_(levels_.max_sequence() + 1) {}
 
 Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
@@ -50,18 +72,33 @@ Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
   return Status::OK();
 }
 
+bool MergeTree::with_changelog() const { return WantsChangelog(*spec_.files.options); }
+
+Result<bool> MergeTree::Spill() {
+  if (spilled_ == nullptr || spilled_->disk_bytes() >= spec_.files.options->spill_disk_bytes) return false;
+  HEADRACE_RETURN_NOT_OK(spilled_->Add(buffer_));
+  buffer_.Clear();
+  return true;
+}
+
+void MergeTree::ForgetRows() {
+  buffer_.Clear();
+  if (spilled_ != nullptr) spilled_->Clear();
+}
+
 Status MergeTree::Flush() {
-  if (buffer_.rows() == 0) return Status::OK();
-  const bool with_changelog = spec_.files.options->changelog_producer == ChangelogProducer::kInput;
+  if (buffered_rows() == 0) return Status::OK();
   HEADRACE_ASSIGN_OR_RETURN(FileIncrement flushed,
-                            FlushToLevelZero(buffer_, spec_.files, &names_, with_changelog));
+                            spilled_rows() > 0
+                                ? spilled_->Flush(buffer_, spec_.files, &names_)
+                                : FlushToLevelZero(buffer_, spec_.files, &names_, with_changelog()));
   const Status taken = EditLevels(flushed);
   if (!taken.ok()) {
     (void)DeleteMade(flushed, spec_.files);
     return taken;
   }
   changes_.AddFlushed(std::move(flushed));
-  buffer_.Clear();
+  ForgetRows();
   return Status::OK();
 }
 
@@ -111,7 +148,7 @@ Status MergeTree::DropCompaction(const CompactionResult* result) {
 }
 
 Status MergeTree::Discard() {
-  buffer_.Clear();
+  ForgetRows();
   return changes_.Discard(spec_.files);
 }
 

@@ -6,6 +6,7 @@
 
 #include "lsm/bucket_tree.h"
 #include "lsm/levels.h"
+#include "lsm/spilled_rows.h"
 #include "lsm/tree_changes.h"
 #include "lsm/write_buffer.h"
 
@@ -17,8 +18,9 @@ class MergeTree final : public BucketTree {
 
   Status Append(const std::shared_ptr<arrow::RecordBatch>& rows,
                 const std::shared_ptr<arrow::Array>& kinds) override;
-  int64_t buffered_rows() const override { return buffer_.rows(); }
+  int64_t buffered_rows() const override { return buffer_.rows() + spilled_rows(); }
   int64_t buffered_bytes() const override { return buffer_.bytes(); }
+  Result<bool> Spill() override;
   Status Flush() override;
   bool ShouldWaitForCompaction() const override;
   std::optional<CompactionPlan> PickCompaction(bool full) override;
@@ -32,8 +34,12 @@ class MergeTree final : public BucketTree {
   std::vector<DataFileMeta> LiveFiles() const override;
 
  private:
-  MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer);
+  MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer,
+            std::unique_ptr<SpilledRows> spilled);
 
+  bool with_changelog() const;
+  int64_t spilled_rows() const { return spilled_ == nullptr ? 0 : spilled_->rows(); }
+  void ForgetRows();
   Status EditLevels(const FileIncrement& increment);
 
   const BucketTreeSpec spec_;
@@ -41,6 +47,7 @@ class MergeTree final : public BucketTree {
   FileNames names_;
   Levels levels_;
   WriteBuffer buffer_;
+  std::unique_ptr<SpilledRows> spilled_;  // older than the buffer; null: rows are not put aside
   TreeChanges changes_;
   int64_t next_sequence_;  // after the largest in any live file: numbers survive a restart
   bool compacting_ = false;

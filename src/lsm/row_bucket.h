@@ -17,6 +17,8 @@ class RowBucket final : public BucketTree {
                 const std::shared_ptr<arrow::Array>& kinds) override;
   int64_t buffered_rows() const override { return buffered_rows_; }
   int64_t buffered_bytes() const override { return buffered_bytes_; }
+  // Files of an append table are joined without being sorted: there is nothing to gain from putting rows aside.
+  Result<bool> Spill() override { return false; }
   Status Flush() override;
   bool ShouldWaitForCompaction() const override { return false; }
   std::optional<CompactionPlan> PickCompaction(bool full) override;

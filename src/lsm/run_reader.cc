@@ -69,6 +69,17 @@ RunReader::RunReader(const BucketFiles* files, const MergeColumns* columns, std:
   for (const MergeFile& file : run_) unread_rows_ += file.file->meta.row_count;
 }
 
+RunReader::RunReader(std::unique_ptr<RunBatches> batches, const MergeColumns* columns, MergeFile place,
+                     int64_t rows, bool keys_repeat)
+    : columns_(columns), batches_(std::move(batches)), keys_repeat_(keys_repeat), unread_rows_(rows) {
+  run_.push_back(std::move(place));
+}
+
+std::string RunReader::NameOfRows() const {
+  return rows_.file->file == nullptr ? "rows of the write buffer"
+                                     : "data file " + rows_.file->file->meta.name;
+}
+
 int64_t RunReader::remaining_rows() const { return std::max<int64_t>(0, unread_rows_) + size() - position_; }
 
 Status RunReader::Advance(int64_t position) {
@@ -78,6 +89,10 @@ Status RunReader::Advance(int64_t position) {
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> RunReader::NextBatch() {
+  if (batches_ != nullptr) {
+    rows_.file = &run_[0];
+    return batches_->Next();
+  }
   while (true) {
     if (reader_ == nullptr) {
       if (next_file_ == run_.size()) return nullptr;
@@ -116,7 +131,7 @@ Status RunReader::Prepare(std::shared_ptr<arrow::RecordBatch> batch) {
   const auto encode = [&](const KeyOrder& order, const std::vector<int>& positions,
                           KeyColumn* into) -> Status {
     Result<KeyColumn> encoded = order.Encode(ColumnsAt(*batch, positions));
-    if (!encoded.ok()) return WithContext("data file " + rows_.file->file->meta.name, encoded.status());
+    if (!encoded.ok()) return WithContext(NameOfRows(), encoded.status());
     *into = *std::move(encoded);
     return Status::OK();
   };
@@ -138,15 +153,18 @@ Status RunReader::CheckAscending() const {
   if (last_key_.has_value() && *last_key_ >= keys.Encoded(0)) wrong = 0;
   if (keys.is_integer()) {
     const std::span<const int64_t> numbers = keys.integers();
-    const auto found = std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>());
+    const auto found = keys_repeat_
+                           ? std::adjacent_find(numbers.begin(), numbers.end(), std::greater<>())
+                           : std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>());
     if (found != numbers.end()) wrong = found - numbers.begin() + 1;
   } else {
     for (int64_t row = 1; row < keys.size() && wrong < 0; ++row) {
-      if (keys.Compare(row - 1, keys, row) >= 0) wrong = row;
+      const int order = keys.Compare(row - 1, keys, row);
+      if (order > 0 || (order == 0 && !keys_repeat_)) wrong = row;
     }
   }
   if (wrong < 0) return Status::OK();
-  return Corruption("data file ", rows_.file->file->meta.name, ": row ", rows_.first_row + wrong,
+  return Corruption(NameOfRows(), ": row ", rows_.first_row + wrong,
                     " does not come after the row before it in key order");
 }
 

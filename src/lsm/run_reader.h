@@ -41,7 +41,7 @@ struct MergeColumns {
 
 // A file of a merge and its place in the order of age.
 struct MergeFile {
-  TreeFilePtr file;
+  TreeFilePtr file;    // null: rows of a write buffer
   uint32_t index = 0;  // among the files of the section
   uint32_t age = 0;    // 0 is the oldest: decides between versions that nothing else parts
 };
@@ -56,10 +56,20 @@ struct LoadedRows {
   int64_t first_row = 0;  // of the batch, in its file
 };
 
+// The batches of a run that lies in no data file, with the columns of MergeColumns::read. Never an empty batch; null at the end.
+class RunBatches {
+ public:
+  virtual ~RunBatches() = default;
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
+};
+
 class RunReader {
  public:
   RunReader(const BucketFiles* files, const MergeColumns* columns, std::vector<MergeFile> run,
             int64_t batch_rows);
+  // `rows` of a write buffer. `keys_repeat`: rows of one key may follow each other, in one batch.
+  RunReader(std::unique_ptr<RunBatches> batches, const MergeColumns* columns, MergeFile place, int64_t rows,
+            bool keys_repeat);
 
   // Moves to `position` of the loaded rows, and to the next batch when that is their end. The first call loads.
   Status Advance(int64_t position);
@@ -75,13 +85,16 @@ class RunReader {
   Result<std::shared_ptr<arrow::RecordBatch>> NextBatch();
   Status Prepare(std::shared_ptr<arrow::RecordBatch> batch);
   Status CheckAscending() const;
+  std::string NameOfRows() const;
 
-  const BucketFiles* files_;
+  const BucketFiles* files_ = nullptr;
   const MergeColumns* columns_;
   std::vector<MergeFile> run_;
-  int64_t batch_rows_;
+  int64_t batch_rows_ = 0;
   size_t next_file_ = 0;
   std::unique_ptr<DataFileReader> reader_;
+  std::unique_ptr<RunBatches> batches_;  // instead of files
+  bool keys_repeat_ = false;
   LoadedRows rows_;
   std::optional<EncodedKey> last_key_;  // of the batch before
   int64_t position_ = 0;

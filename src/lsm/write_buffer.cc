@@ -199,6 +199,11 @@ std::vector<RowRef> WriteBuffer::Newest(const Segments& segments) const {
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> WriteBuffer::Gather(std::span<const RowRef> rows) const {
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> values, GatherValues(rows));
+  return shape_.Assemble(*values);
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> WriteBuffer::GatherValues(std::span<const RowRef> rows) const {
   HEADRACE_ASSIGN_OR_RETURN(
       std::shared_ptr<arrow::Buffer> sequences,
       arrow::AllocateBuffer(static_cast<int64_t>(rows.size() * sizeof(int64_t)), pool_));
@@ -210,16 +215,17 @@ Result<std::shared_ptr<arrow::RecordBatch>> WriteBuffer::Gather(std::span<const 
     *sequence++ = held_[ref.batch].first_sequence + ref.row;
     *kind++ = held_[ref.batch].kind_bytes[ref.row];
   }
-  std::vector<std::shared_ptr<arrow::Array>> columns;
+  const auto count = static_cast<int64_t>(rows.size());
+  std::vector<std::shared_ptr<arrow::Array>> columns = {
+      std::make_shared<arrow::Int64Array>(count, std::move(sequences)),
+      std::make_shared<arrow::Int8Array>(count, std::move(kinds))};
   std::vector<std::shared_ptr<arrow::Array>> sources(held_.size());
   for (int c = 0; c < held_[0].rows->num_columns(); ++c) {
     for (size_t b = 0; b < held_.size(); ++b) sources[b] = held_[b].rows->column(c);
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> column, GatherColumn(sources, rows, pool_));
     columns.push_back(std::move(column));
   }
-  const auto count = static_cast<int64_t>(rows.size());
-  return shape_.Assemble(std::make_shared<arrow::Int64Array>(count, std::move(sequences)),
-                         std::make_shared<arrow::Int8Array>(count, std::move(kinds)), columns);
+  return arrow::RecordBatch::Make(shape_.values_schema(), count, std::move(columns));
 }
 
 }  // namespace headrace

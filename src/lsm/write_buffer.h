@@ -42,6 +42,8 @@ class WriteBuffer {
   std::vector<RowRef> Newest(const Segments& segments) const;
   // These rows in the shape of a key-value file.
   Result<std::shared_ptr<arrow::RecordBatch>> Gather(std::span<const RowRef> rows) const;
+  // The same without the copies of the keys: sequence, kind, all columns.
+  Result<std::shared_ptr<arrow::RecordBatch>> GatherValues(std::span<const RowRef> rows) const;
 
  private:
   struct Held {

@@ -19,6 +19,11 @@ Status BucketWriter::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
   return tree_->Append(rows, kinds);
 }
 
+Status BucketWriter::Relieve() {
+  HEADRACE_ASSIGN_OR_RETURN(const bool spilled, tree_->Spill());
+  return spilled ? Status::OK() : Flush();
+}
+
 Status BucketWriter::Flush() {
   if (tree_->buffered_rows() > 0) {
     dirty_ = true;

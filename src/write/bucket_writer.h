@@ -31,6 +31,8 @@ class BucketWriter {
   Status Append(const std::shared_ptr<arrow::RecordBatch>& rows, const std::shared_ptr<arrow::Array>& kinds);
   int64_t buffered_bytes() const { return tree_->buffered_bytes(); }
 
+  // Makes room in memory: rows are put aside, or flushed where that cannot be.
+  Status Relieve();
   // Buffer to files, then a compaction if the tree asks for one. Waits for the one under way when too many runs have gathered.
   Status Flush();
   // Buffer to files, then a compaction of everything (full) or as the tree asks. Waits for an earlier one; not for this one.

@@ -24,6 +24,11 @@ namespace headrace {
 namespace {
 
 bool IsFullCompactionDue(const TableOptions& options, int64_t identifier) {
+// Of the budget, for the file that a flush writes, and again for what it merges; buffers leave that much alone.
+constexpr int64_t kFileShare = 8;
+constexpr int64_t kLeastFileMemory = 1LL << 20;
+constexpr int64_t kMostFileMemory = 64LL << 20;
+
   if (!options.full_compaction_delta_commits.has_value() || options.write_only) return false;
   const int64_t every = *options.full_compaction_delta_commits;
   return identifier == kBatchCommitIdentifier || (every > 0 && identifier % every == 0);
@@ -134,6 +139,9 @@ class TableSession final : public WriteSession {
   }
 
   Status OpenBuckets(const std::vector<BucketKey>& keys) {
+    spec.files.memory_bytes =
+        std::clamp(options_.budget->limit() / kFileShare, kLeastFileMemory, kMostFileMemory);
+    spec.scratch = options_.scratch;
     std::vector<BucketKey> missing;
     for (const BucketKey& key : std::set<BucketKey>(keys.begin(), keys.end()))
       if (!writers_.contains(key)) missing.push_back(key);
@@ -176,8 +184,7 @@ class TableSession final : public WriteSession {
   // A slice too large for the budget comes in pieces.
   Status AppendSlice(const Slice& slice) {
     HEADRACE_ASSIGN_OR_RETURN(const int64_t bytes, arrow::util::ReferencedBufferSize(*slice.rows));
-    const int64_t most =
-        std::max<int64_t>(1, std::min(options_.budget->limit(), table_.options.write_buffer_bytes) / 2);
+    const int64_t most = std::max<int64_t>(1, MostBuffered() / 2);
     const int64_t pieces =
         std::clamp<int64_t>((bytes + most - 1) / most, 1, std::max<int64_t>(1, slice.rows->num_rows()));
     const int64_t rows_a_piece = (slice.rows->num_rows() + pieces - 1) / pieces;
@@ -198,34 +205,39 @@ class TableSession final : public WriteSession {
     return bytes;
   }
 
-  // Flushes until `bytes` more fit.
+  int64_t MostBuffered() const {
+    const int64_t limit = options_.budget->limit();
+    return std::min(table_.options.write_buffer_bytes, limit - 2 * (limit / kFileShare));
+  }
+
+  // Relieves buckets until `bytes` more fit.
   Status MakeRoom(int64_t bytes) {
     while (true) {
       const int64_t buffered = BufferedBytes();
-      if (buffered + bytes <= table_.options.write_buffer_bytes || buffered == 0) {
+      if (buffered + bytes <= MostBuffered() || buffered == 0) {
         const Status fits =
             reservation_.Resize(buffered + bytes, "rows to be written to table " + table_.name);
         if (fits.ok() || buffered == 0) return fits;
       }
-      HEADRACE_RETURN_NOT_OK(FlushLargest());
+      HEADRACE_RETURN_NOT_OK(RelieveLargest());
     }
   }
 
-  // The reservation follows what is buffered; where the budget does not allow it, buffers are flushed.
+  // The reservation follows what is buffered; where the budget does not allow it, buckets are relieved.
   Status FitReservation() {
     while (true) {
       const int64_t buffered = BufferedBytes();
       const Status fits = reservation_.Resize(buffered, "rows to be written to table " + table_.name);
       if (fits.ok() || buffered == 0) return fits;
-      HEADRACE_RETURN_NOT_OK(FlushLargest());
+      HEADRACE_RETURN_NOT_OK(RelieveLargest());
     }
   }
 
-  Status FlushLargest() {
+  Status RelieveLargest() {
     const auto largest = std::max_element(writers_.begin(), writers_.end(), [](const auto& a, const auto& b) {
       return a.second->buffered_bytes() < b.second->buffered_bytes();
     });
-    return largest->second->Flush();
+    return largest->second->Relieve();
   }
 
   // After a commit: writers see what others committed before it, and idle ones are closed.

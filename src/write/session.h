@@ -1,8 +1,8 @@
 // A writer of one table: batches go to buckets, buckets buffer and flush, and a prepared commit comes out.
 //
 // One thread calls it; compactions run beside it on `compactors`. Sequence numbers of a bucket continue after the largest in its
-// live files and strictly increase. All buffers draw on one budget: past it the largest bucket flushes. Buckets are opened when rows
-// come for them and closed when they have been idle for a commit. A session sees the table as it was at its last commit; what other writers
+// live files and strictly increase. All buffers draw on one budget: past it the largest bucket puts its rows aside on local disk, or flushes
+// where it must not. Buckets are opened when rows come for them and closed when they have been idle for a commit. A session sees the table as it was at its last commit; what other writers
 // committed meanwhile is taken in then. A compaction that loses to another writer is dropped; rows never are. After an error of
 // PrepareCommit or Commit other than kCommitUnknown (commit again) the session is closed and opened anew.
 // Source: AbstractFileStoreWrite, MergeTreeWriter, KeyAndBucketExtractor.
@@ -20,6 +20,7 @@
 #include "base/task_group.h"
 #include "catalog/table.h"
 #include "commit/commit.h"
+#include "io/scratch.h"
 #include "write/bucket_router.h"
 
 namespace headrace {
@@ -28,6 +29,7 @@ struct SessionOptions {
   std::string commit_user;
   MemoryBudget* budget = nullptr;   // of all buffers; required
   TaskGroup* compactors = nullptr;  // null: compactions run inline
+  Scratch* scratch = nullptr;       // where rows are put aside; null: buckets flush instead
   arrow::MemoryPool* pool = nullptr;
 };
 
