@@ -24,6 +24,7 @@ struct SharedState {
   std::shared_ptr<Clock> clock;
   MemoryBudget budget;
   TaskGroup tasks;
+  std::unique_ptr<Scratch> scratch;
 };
 
 class EngineInternals : public Engine {
