@@ -1,0 +1,19 @@
+// How many rows a Parquet file says it has, told by its footer alone.
+//
+// For a check that wants to go on where a reader of the file would stop: OpenDataFile refuses a file whose row count contradicts its
+// manifest entry. kCorruption when the footer makes no sense. No exception leaves; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <arrow/type_fwd.h>
+
+#include "base/error.h"
+#include "io/store.h"
+
+namespace headrace {
+
+Result<int64_t> ReadParquetRowCount(Store* store, const std::string& path, arrow::MemoryPool* pool);
+
+}  // namespace headrace

@@ -1,0 +1,94 @@
+#include "maintain/check.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <arrow/memory_pool.h>
+
+#include "catalog/schema_log.h"
+#include "catalog/snapshots.h"
+#include "io/store_path.h"
+#include "maintain/check_states.h"
+
+namespace headrace {
+namespace {
+
+// The table itself, then its branches where everything is looked into.
+std::vector<Root> ReadRoots(CheckRun* run) {
+  std::vector<std::string> paths = {run->path};
+  if (run->options.all) {
+    const Result<std::vector<FileInfo>> folders = run->store->List(run->path + "/branch");
+    if (!folders.ok()) run->referred_is_complete = false;
+    for (const FileInfo& folder : folders.ok() ? *folders : std::vector<FileInfo>()) {
+      if (folder.is_directory && NameIn(folder.path).starts_with("branch-")) paths.push_back(folder.path);
+    }
+    std::sort(paths.begin() + 1, paths.end());
+  }
+  std::vector<Root> roots;
+  for (std::string& path : paths) {
+    Root& root = roots.emplace_back();
+    root.path = std::move(path);
+    CheckSchemas(run, &root);
+    CheckChain(run, &root);
+  }
+  return roots;
+}
+
+void CheckAll(CheckRun* run, const Root& root) {
+  StateChecker checker(run, &root);
+  for (const NamedState& state : root.snapshots) checker.Check(state);
+  for (const NamedState& state : root.changelogs) checker.Check(state);
+  for (const NamedState& tag : root.tags) {
+    // Most tags are copies of a snapshot that is still there.
+    const bool same = std::any_of(root.snapshots.begin(), root.snapshots.end(),
+                                  [&](const NamedState& state) { return state.snapshot == tag.snapshot; });
+    if (!same) checker.Check(tag);
+  }
+}
+
+Status CheckOne(CheckRun* run, const Root& root) {
+  const NamedState* chosen = root.snapshots.empty() ? nullptr : &root.snapshots.back();
+  if (run->options.snapshot.has_value()) {
+    const auto found = std::find_if(
+        root.snapshots.begin(), root.snapshots.end(),
+        [&](const NamedState& state) { return state.snapshot.id.value == *run->options.snapshot; });
+    chosen = found == root.snapshots.end() ? nullptr : &*found;
+    // A damaged one is a finding, one that is not there the caller's mistake.
+    if (chosen == nullptr) {
+      const Status status = ReadSnapshot(root.table, SnapshotId(*run->options.snapshot)).status();
+      if (!status.ok() && KindOf(status) != ErrorKind::kCorruption)
+        return WithContext("checking table " + run->name, status);
+    }
+  }
+  if (chosen != nullptr) StateChecker(run, &root).Check(*chosen);
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<CheckReport> RunCheck(const CheckTarget& target, const CheckOptions& options) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<SchemaId> schemas,
+                            ListSchemaIds(target.store.get(), target.path));
+  if (schemas.empty())
+    return NotFound("table ", target.name, " does not exist: no schema file in ", target.path, "/schema");
+  arrow::CappedMemoryPool pool(arrow::default_memory_pool(), target.memory_bytes);
+  CheckRun run(target.store, target.clock, target.path, target.name, options, &pool);
+  const std::vector<Root> roots = ReadRoots(&run);
+  for (const Root& root : roots) {
+    if (!root.usable) {
+      run.referred_is_complete = false;
+    } else if (options.all) {
+      CheckAll(&run, root);
+    } else {
+      HEADRACE_RETURN_NOT_OK(CheckOne(&run, root));
+    }
+  }
+  if (options.all) TellUnreferenced(&run, roots);
+  CheckReport report;
+  run.findings.MoveTo(&report);
+  report.looked_at = run.looked_at;
+  return report;
+}
+
+}  // namespace headrace

@@ -1,0 +1,371 @@
+#include "maintain/why.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <arrow/record_batch.h>
+
+#include "base/text.h"
+#include "catalog/snapshots.h"
+#include "format/bucket_number.h"
+#include "lsm/decide.h"
+#include "lsm/levels.h"
+#include "lsm/run_reader.h"
+#include "lsm/versions.h"
+#include "maintain/findings.h"
+#include "read/split_rows.h"
+
+namespace headrace {
+namespace {
+
+constexpr int64_t kBatchRows = 4096;  // one row is wanted of each file
+
+using NamedValues = std::map<std::string, Value>;
+
+Result<NamedValues> CheckedKey(const Table& table, const std::vector<std::pair<std::string, Value>>& key) {
+  const TableSchema& schema = *table.schema;
+  const std::string doing = "explaining a key of table " + table.name + ": ";
+  if (!schema.has_primary_key())
+    return Invalid(doing, "it has no primary key, so its rows have no versions; use read");
+  NamedValues values;
+  for (const auto& [column, value] : key) {
+    const auto among = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), column) != names.end();
+    };
+    if (!among(schema.primary_keys) && !among(schema.partition_keys))
+      return Invalid(doing, column, " is neither part of the primary key (", Joined(schema.primary_keys),
+                     ") nor a partition column");
+    if (IsNull(value) && among(schema.primary_keys))
+      return Invalid(doing, "primary-key column ", column, " cannot be null");
+    if (!values.emplace(column, value).second) return Invalid(doing, column, " is given twice");
+  }
+  for (const std::string& name : schema.primary_keys) {
+    if (!values.contains(name))
+      return Invalid(doing, name, "=… is missing; the primary key is ", Joined(schema.primary_keys));
+  }
+  return values;
+}
+
+std::vector<Value> ValuesOf(const NamedValues& key, const std::vector<std::string>& names) {
+  std::vector<Value> values;
+  for (const std::string& name : names) values.push_back(key.at(name));
+  return values;
+}
+
+// The bucket of the key among `total`; nothing where it does not follow from the key.
+Result<std::optional<BucketId>> BucketOf(const Table& table, const NamedValues& key, int32_t total) {
+  const std::vector<std::string> names = table.schema->BucketKeys();
+  const bool known =
+      std::all_of(names.begin(), names.end(), [&](const std::string& name) { return key.contains(name); });
+  if (total <= 0 || names.empty() || !known) return std::nullopt;
+  const std::vector<Value> values = ValuesOf(key, names);
+  if (table.options.bucket_function == BucketFunction::kMod) {
+    if (const auto* narrow = std::get_if<int32_t>(&values[0])) return BucketOfNumber(*narrow, total);
+    if (const auto* wide = std::get_if<int64_t>(&values[0])) return BucketOfNumber(*wide, total);
+    return std::nullopt;
+  }
+  HEADRACE_ASSIGN_OR_RETURN(const BinaryRow row, EncodeBinaryRow(values, table.schema->TypesOf(names)));
+  return BucketOfHash(HashBinaryRow(row.bytes), total);
+}
+
+Result<bool> IsWantedPartition(const Table& table, const NamedValues& key, const BinaryRow& partition) {
+  const std::vector<std::string>& names = table.schema->partition_keys;
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values,
+                            DecodeBinaryRow(partition, table.schema->TypesOf(names)));
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto wanted = key.find(names[i]);
+    if (wanted != key.end() && wanted->second != values[i]) return false;
+  }
+  return true;
+}
+
+Result<std::string> PartitionText(const Table& table, const BinaryRow& partition) {
+  const std::vector<std::string>& names = table.schema->partition_keys;
+  const std::vector<DataType> types = table.schema->TypesOf(names);
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values, DecodeBinaryRow(partition, types));
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i == 0 ? "" : "/") + names[i] + "=" + (IsNull(values[i]) ? "NULL" : ToText(values[i], types[i]));
+  return text;
+}
+
+Result<std::string> KeyText(const Table& table, const BinaryRow& key) {
+  const std::vector<DataType> types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values, DecodeBinaryRow(key, types));
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + ToText(values[i], types[i]);
+  return text;
+}
+
+// One version with what orders it.
+struct Version {
+  std::shared_ptr<arrow::RecordBatch> columns;  // one row, as it was read
+  LoadedRows ordered;                           // the same row, ready to compare
+  const MergeFile* file = nullptr;
+
+  int8_t kind() const { return ordered.kinds[0]; }
+  int64_t number() const { return ordered.numbers[0]; }
+};
+
+struct Bucket {
+  BinaryRow partition;
+  BucketId number;
+  std::vector<MergeFile> files;  // that may hold the key, the oldest first
+  std::vector<TreeFilePtr> skipped;
+  std::vector<Version> versions;  // the newest first; those that take no part at the end
+};
+
+class Explanation {
+ public:
+  static Result<KeyHistory> Make(const Table& table, const Snapshot& snapshot, NamedValues key,
+                                 arrow::MemoryPool* pool) {
+    Explanation explanation(table, std::move(key), pool);
+    HEADRACE_RETURN_NOT_OK(explanation.FindFiles(snapshot));
+    for (Bucket& bucket : explanation.buckets_) HEADRACE_RETURN_NOT_OK(explanation.FindVersions(&bucket));
+    KeyHistory history;
+    history.snapshot = snapshot.id.value;
+    for (const Bucket& bucket : explanation.buckets_)
+      HEADRACE_RETURN_NOT_OK(explanation.Tell(bucket, &history));
+    explanation.Conclude(&history);
+    return history;
+  }
+
+ private:
+  Explanation(const Table& table, NamedValues key, arrow::MemoryPool* pool)
+      : table_(table),
+        schema_(*table.schema),
+        key_(std::move(key)),
+        pool_(pool),
+        policy_(MergePolicyOf(table.options, true)) {}
+
+  Status FindFiles(const Snapshot& snapshot) {
+    const std::vector<std::string> trimmed = schema_.TrimmedPrimaryKeys();
+    HEADRACE_ASSIGN_OR_RETURN(order_, KeyOrder::OfKey(schema_.TypesOf(trimmed)));
+    HEADRACE_ASSIGN_OR_RETURN(encoded_, order_.Encode(ValuesOf(key_, trimmed)));
+    HEADRACE_ASSIGN_OR_RETURN(columns_,
+                              MergeColumns::Make(schema_, policy_, schema_.ColumnNames(), true, false));
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> live, LiveFiles(table_, snapshot));
+    std::map<std::pair<BinaryRow, BucketId>, std::vector<TreeFilePtr>> files;
+    for (const ManifestEntry& entry : live) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool wanted, IsWantedPartition(table_, key_, entry.partition));
+      HEADRACE_ASSIGN_OR_RETURN(const std::optional<BucketId> bucket,
+                                BucketOf(table_, key_, entry.total_buckets));
+      if (!wanted || (bucket.has_value() && *bucket != entry.bucket)) continue;
+      HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(order_, entry.file));
+      files[{entry.partition, entry.bucket}].push_back(std::move(file));
+    }
+    for (auto& [place, among] : files)
+      buckets_.push_back(Divide(place.first, place.second, std::move(among)));
+    return Status::OK();
+  }
+
+  Bucket Divide(const BinaryRow& partition, BucketId number, std::vector<TreeFilePtr> among) const {
+    std::sort(among.begin(), among.end(), [](const TreeFilePtr& a, const TreeFilePtr& b) {
+      return a->meta.level != b->meta.level ? a->meta.level > b->meta.level : IsNewer(b->meta, a->meta);
+    });
+    Bucket bucket{partition, number, {}, {}, {}};
+    for (TreeFilePtr& file : among) {
+      if (file->min_key <= encoded_ && encoded_ <= file->max_key) {
+        const auto age = static_cast<uint32_t>(bucket.files.size());
+        bucket.files.push_back({std::move(file), age, age});
+      } else {
+        bucket.skipped.push_back(std::move(file));
+      }
+    }
+    return bucket;
+  }
+
+  Status FindVersions(Bucket* bucket) const {
+    HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
+                              FilesOf(table_, bucket->partition, bucket->number, pool_));
+    for (const MergeFile& file : bucket->files) {
+      auto version = FindIn(files, file);
+      if (!version.ok()) return WithContext("explaining a key of table " + table_.name, version.status());
+      if (version->has_value()) bucket->versions.push_back(**std::move(version));
+    }
+    std::stable_sort(bucket->versions.begin(), bucket->versions.end(),
+                     [&](const Version& a, const Version& b) {
+                       const bool a_counts = TakesPart(a.kind(), policy_);
+                       if (a_counts != TakesPart(b.kind(), policy_)) return a_counts;
+                       return CompareVersions(a.ordered, 0, b.ordered, 0, /*by_age=*/false) > 0;
+                     });
+    return Status::OK();
+  }
+
+  Result<std::optional<Version>> FindIn(const BucketFiles& files, const MergeFile& file) const {
+    const KeyColumn wanted = order_.ColumnOf(encoded_);
+    RunReader reader(&files, &columns_, {file}, kBatchRows);
+    HEADRACE_RETURN_NOT_OK(reader.Advance(0));
+    while (!reader.done()) {
+      const LoadedRows& rows = reader.rows();
+      const int64_t row = rows.keys.Bound(0, reader.size(), wanted, 0, /*upper=*/false);
+      if (row == reader.size()) {
+        HEADRACE_RETURN_NOT_OK(reader.Advance(reader.size()));
+        continue;
+      }
+      if (rows.keys.Compare(row, wanted, 0) != 0) return std::nullopt;
+      Version version;
+      version.columns = rows.batch->Slice(row, 1);
+      version.file = &file;
+      version.ordered.batch = version.columns;
+      version.ordered.kinds = rows.kinds + row;
+      version.ordered.numbers = rows.numbers + row;
+      version.ordered.file = &file;
+      if (!columns_.sequences.empty()) {
+        std::vector<std::shared_ptr<arrow::Array>> fields;
+        for (const int position : columns_.sequences) fields.push_back(version.columns->column(position));
+        HEADRACE_ASSIGN_OR_RETURN(version.ordered.order, columns_.sequence_order.Encode(fields));
+      }
+      return version;
+    }
+    return std::nullopt;
+  }
+
+  Result<std::vector<std::pair<std::string, std::string>>> SequenceFields(const Version& version) const {
+    std::vector<std::pair<std::string, std::string>> fields;
+    for (size_t i = 0; i < columns_.sequences.size(); ++i) {
+      const std::string& name = policy_.sequence_columns[i];
+      const DataType& type = schema_.fields[static_cast<size_t>(schema_.FieldIndex(name))].type;
+      HEADRACE_ASSIGN_OR_RETURN(const Value value,
+                                ValueAt(*version.columns->column(columns_.sequences[i]), 0, type));
+      fields.emplace_back(name, IsNull(value) ? "NULL" : ToText(value, type));
+    }
+    return fields;
+  }
+
+  // What makes `a`, which is newer, so: in the words of its side.
+  Result<std::string> Reason(const Version& a, const Version& b) const {
+    if (a.ordered.order.size() > 0 && a.ordered.order.Compare(0, b.ordered.order, 0) != 0) {
+      HEADRACE_ASSIGN_OR_RETURN(const auto mine, SequenceFields(a));
+      HEADRACE_ASSIGN_OR_RETURN(const auto theirs, SequenceFields(b));
+      size_t i = 0;
+      while (i + 1 < mine.size() && mine[i].second == theirs[i].second) ++i;
+      return Told(policy_.sequence_descending ? "smaller" : "larger", " sequence.field ", mine[i].first, " (",
+                  mine[i].second, " over ", theirs[i].second,
+                  policy_.sequence_descending ? ", sort-order descending)" : ")");
+    }
+    if (a.number() != b.number())
+      return Told("larger sequence number (", a.number(), " over ", b.number(), ")");
+    if (IsRetract(a.kind()) != IsRetract(b.kind()))
+      return std::string("an add over a retraction of the same sequence number");
+    const Level mine = a.file->file->meta.level;
+    const Level theirs = b.file->file->meta.level;
+    if (mine != theirs) return Told("lower level (", mine, " over ", theirs, ")");
+    return std::string("newer level-0 file");
+  }
+
+  Result<std::string> Verdict(const std::vector<Version>& versions, size_t i) const {
+    const Version& version = versions[i];
+    if (!TakesPart(version.kind(), policy_)) return std::string("passed over: ignore-delete is set");
+    if (policy_.engine != MergeEngine::kDeduplicate) return std::string(i == 0 ? "the newest" : "older");
+    if (i > 0) {
+      HEADRACE_ASSIGN_OR_RETURN(const std::string reason, Reason(versions[0], version));
+      return "loses: the newest has the " + reason;
+    }
+    const bool alone = versions.size() == 1 || !TakesPart(versions[1].kind(), policy_);
+    std::string reason = "the only version";
+    if (!alone) {
+      HEADRACE_ASSIGN_OR_RETURN(reason, Reason(version, versions[1]));
+    }
+    return std::string(IsRetract(version.kind()) ? "the newest, a delete: " : "wins: ") + reason;
+  }
+
+  std::string RelativePath(const Bucket& bucket, const DataFileMeta& meta) const {
+    const Result<std::string> path =
+        table_.PathOf({EntryKind::kAdd, bucket.partition, bucket.number, 0, meta});
+    if (!path.ok()) return meta.name;
+    return path->starts_with(table_.path + "/") ? path->substr(table_.path.size() + 1) : *path;
+  }
+
+  Status Tell(const Bucket& bucket, KeyHistory* history) {
+    HEADRACE_ASSIGN_OR_RETURN(const std::string partition, PartitionText(table_, bucket.partition));
+    const size_t first = history->versions.size();
+    for (size_t i = 0; i < bucket.versions.size(); ++i) {
+      const Version& version = bucket.versions[i];
+      const DataFileMeta& meta = version.file->file->meta;
+      KeyVersion told;
+      told.file = RelativePath(bucket, meta);
+      told.partition = partition;
+      told.bucket = bucket.number.value;
+      told.level = meta.level.value;
+      told.sequence = version.number();
+      told.row_kind = ShortName(static_cast<RowKind>(version.kind()));
+      HEADRACE_ASSIGN_OR_RETURN(told.sequence_fields, SequenceFields(version));
+      told.row = columns_.Project(*version.columns);
+      HEADRACE_ASSIGN_OR_RETURN(told.verdict, Verdict(bucket.versions, i));
+      history->versions.push_back(std::move(told));
+    }
+    for (const TreeFilePtr& file : bucket.skipped) {
+      HEADRACE_ASSIGN_OR_RETURN(const std::string low, KeyText(table_, file->meta.min_key));
+      HEADRACE_ASSIGN_OR_RETURN(const std::string high, KeyText(table_, file->meta.max_key));
+      history->skipped.push_back({RelativePath(bucket, file->meta), partition, bucket.number.value,
+                                  file->meta.level.value,
+                                  "keys " + (low == high ? low : low + " … " + high)});
+    }
+    // Of several buckets that hold the key the first one with a row tells, as in a look-up by key.
+    const bool has_row = !bucket.versions.empty() && TakesPart(bucket.versions[0].kind(), policy_) &&
+                         !IsRetract(bucket.versions[0].kind());
+    if (has_row && policy_.engine == MergeEngine::kDeduplicate) {
+      if (!history->winner.has_value()) history->winner = first;
+      ++buckets_with_row_;
+    }
+    return Status::OK();
+  }
+
+  void Conclude(KeyHistory* history) const {
+    const size_t count = history->versions.size();
+    if (count == 0) {
+      history->conclusion = "no live file holds the key: no row";
+    } else if (policy_.engine != MergeEngine::kDeduplicate) {
+      history->conclusion =
+          "the table's merge-engine makes one row of these versions, oldest first; get shows it";
+    } else if (!history->winner.has_value()) {
+      history->conclusion = TakesPart(KindOf(history->versions[0]), policy_)
+                                ? "the newest version is a delete: no row"
+                                : "every version is passed over: no row";
+    } else {
+      const KeyVersion& winner = history->versions[*history->winner];
+      history->conclusion = winner.file + " " + winner.verdict;
+      if (buckets_with_row_ > 1)
+        history->conclusion +=
+            Told("; ", buckets_with_row_,
+                 " partitions or buckets hold a row of the key, and a scan gives them all");
+    }
+  }
+
+  static int8_t KindOf(const KeyVersion& version) {
+    for (const RowKind kind : {RowKind::kInsert, RowKind::kUpdateBefore, RowKind::kUpdateAfter}) {
+      if (version.row_kind == ShortName(kind)) return static_cast<int8_t>(kind);
+    }
+    return static_cast<int8_t>(RowKind::kDelete);
+  }
+
+  const Table& table_;
+  const TableSchema& schema_;
+  const NamedValues key_;
+  arrow::MemoryPool* pool_;
+  const MergePolicy policy_;
+  KeyOrder order_;
+  EncodedKey encoded_;
+  MergeColumns columns_;
+  std::vector<Bucket> buckets_;
+  int buckets_with_row_ = 0;
+};
+
+}  // namespace
+
+Status CheckExplainable(const Table& table, const std::vector<std::pair<std::string, Value>>& key) {
+  return CheckedKey(table, key).status();
+}
+
+Result<KeyHistory> ExplainKey(const Table& table, const Snapshot& snapshot,
+                              const std::vector<std::pair<std::string, Value>>& key,
+                              arrow::MemoryPool* pool) {
+  HEADRACE_ASSIGN_OR_RETURN(NamedValues values, CheckedKey(table, key));
+  HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
+  return Explanation::Make(table, snapshot, std::move(values), pool);
+}
+
+}  // namespace headrace

@@ -1,0 +1,85 @@
+// Damage made by hand: each gives the kinds of findings that are named here, and nothing else.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/record_batch.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "damage_cases.h"
+#include "io/local_store.h"
+#include "maintain/check.h"
+#include "maintain/finding_kinds.h"
+
+namespace headrace {
+namespace {
+
+CheckReport Check(const ForgedTable& table, const DamageCase& test) {
+  const CheckTarget target{std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), table.path(),
+                           "db.t"};
+  CheckOptions options;
+  options.data = test.data;
+  options.all = test.all;
+  Result<CheckReport> report = RunCheck(target, options);
+  if (!report.ok()) report.status().Abort();
+  return *std::move(report);
+}
+
+std::string Text(const CheckReport& report) {
+  std::string text;
+  for (const Finding& finding : report.findings)
+    text +=
+        finding.kind + " " + finding.file + ": " + finding.found + "; expected " + finding.expected + "\n";
+  return text;
+}
+
+// Notes only where they are what is expected.
+std::set<std::string> KindsOf(const CheckReport& report, bool notes) {
+  std::set<std::string> kinds;
+  for (const Finding& finding : report.findings) {
+    if (notes || finding.severity != Severity::kNote) kinds.insert(finding.kind);
+  }
+  return kinds;
+}
+
+class Damage : public testing::TestWithParam<DamageCase> {};
+
+TEST_P(Damage, IsFoundByItsName) {
+  const DamageCase& test = GetParam();
+  const ForgedTable table(test.table);
+  const CheckReport before = Check(table, test);
+  ASSERT_EQ(before.findings.size(), 0u) << Text(before);
+  test.damage(table);
+  const CheckReport after = Check(table, test);
+  EXPECT_THAT(KindsOf(after, test.notes), testing::ElementsAreArray(test.kinds)) << Text(after);
+  for (const Finding& finding : after.findings) {
+    EXPECT_FALSE(finding.file.empty()) << finding.kind;
+    EXPECT_FALSE(finding.found.empty()) << finding.kind;
+    EXPECT_FALSE(finding.remedy.empty()) << finding.kind;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Damage, testing::ValuesIn(DamageCases()),
+                         [](const testing::TestParamInfo<DamageCase>& info) { return info.param.name; });
+
+TEST(DamageCases, MakeEveryKindOfFindingThereIs) {
+  std::set<std::string> made = {"expired-meanwhile", "data-not-read"};  // no damage
+  for (const DamageCase& test : DamageCases()) made.insert(test.kinds.begin(), test.kinds.end());
+  for (const FindingKindInfo& kind : AllFindingKinds())
+    EXPECT_TRUE(made.contains(std::string(kind.name))) << kind.name;
+}
+
+TEST(DamageCases, AreMadeOnTablesOfHeadraceAndOfJavaWithAndWithoutAKey) {
+  std::map<std::string, int> tables;
+  for (const DamageCase& test : DamageCases()) ++tables[test.table];
+  EXPECT_GT(tables["keyed"], 10);
+  EXPECT_GT(tables["append"], 2);
+  EXPECT_GT(tables.size(), 6u);
+}
+
+}  // namespace
+}  // namespace headrace
