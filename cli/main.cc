@@ -66,6 +66,9 @@ int Main(int argc, char** argv) {
   AddShow(&app, &chosen);
   AddInspect(&app, &chosen);
   AddMaintenance(&app, &chosen);
+  AddExpire(&app, &chosen);
+  AddCheck(&app, &chosen);
+  AddWhy(&app, &chosen);
   AddDemo(&app, &chosen);
   AddCompletion(&app, &chosen);
   try {

@@ -12,6 +12,7 @@ Result<int> RunCompact(const std::string& name, bool full, Session& session) {
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(name));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(name));
   ARROW_ASSIGN_OR_RAISE(const CompactResult result, table->Compact(full));
+  if (!result.expiry.ok()) session.Note(name + ": compacted, but " + result.expiry.message());
   if (result.snapshots.empty()) {
     session.Note(name + ": nothing to compact");
     return kDone;

@@ -63,6 +63,9 @@ void AddChanges(CLI::App* app, Chosen* chosen);
 void AddShow(CLI::App* app, Chosen* chosen);
 void AddInspect(CLI::App* app, Chosen* chosen);
 void AddMaintenance(CLI::App* app, Chosen* chosen);  // compact, drop, rename, jobs
+void AddExpire(CLI::App* app, Chosen* chosen);
+void AddCheck(CLI::App* app, Chosen* chosen);
+void AddWhy(CLI::App* app, Chosen* chosen);
 void AddDemo(CLI::App* app, Chosen* chosen);
 void AddCompletion(CLI::App* app, Chosen* chosen);
 

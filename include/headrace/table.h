@@ -15,7 +15,9 @@
 
 #include <arrow/type_fwd.h>
 
+#include "headrace/check_terms.h"
 #include "headrace/error.h"
+#include "headrace/maintain.h"
 
 namespace headrace {
 
@@ -81,6 +83,8 @@ class TableWriter {
   // The newest snapshot made, or nothing when there was nothing to commit. Compactions run beside the writer; what has finished is
   // committed along, and with `wait_for_compaction` what is under way as well.
   virtual Result<std::optional<int64_t>> Commit(bool wait_for_compaction = false) = 0;
+  // How ending old snapshots after the last commit went; the commit stands either way.
+  virtual const Status& expiry() const = 0;
 };
 
 struct CompactResult {
@@ -88,6 +92,7 @@ struct CompactResult {
   int64_t files_before = 0;
   int64_t files_after = 0;
   int64_t bytes_written = 0;
+  Status expiry;  // how ending old snapshots went afterwards; the compaction stands either way
 };
 
 // One sorted run of a bucket's tree, as `inspect` draws it.
@@ -127,6 +132,15 @@ class TableHandle {
   // kUnsupported when an option of the table is refused for writing, naming it.
   virtual Result<std::unique_ptr<TableWriter>> OpenWriter() = 0;
   virtual Result<CompactResult> Compact(bool full) = 0;
+  // Ends all that is due, however much; what was done, or would be.
+  virtual Result<ExpireResult> Expire(const ExpireOptions& options) = 0;
+
+  // Whether the table's files agree with each other; changes nothing. See headrace/check.h, also for tables that cannot be opened.
+  virtual Result<CheckReport> Check(const CheckOptions& options) = 0;
+  // Every version of a key in the live files of a snapshot (nothing: the latest), and which wins. The key as for Get, and columns of the
+  // partition where it is not part of the key.
+  virtual Result<KeyHistory> Why(const std::vector<std::pair<std::string, std::string>>& key,
+                                 std::optional<int64_t> snapshot) = 0;
 
   // What `show` prints, as small Arrow tables.
   virtual Result<std::shared_ptr<arrow::RecordBatch>> ShowSchemas() = 0;

@@ -35,6 +35,10 @@ Result<std::string> KeyText(const Table& table, const BinaryRow& key);
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options);
 Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState> state, const Table& table);
 Result<CompactResult> CompactTable(SharedState* state, const Table& table, bool full);
+Result<ExpireResult> ExpireTable(const Table& table, const ExpireOptions& options);
+Result<CheckReport> CheckOpenTable(SharedState* state, const Table& table, const CheckOptions& options);
+Result<KeyHistory> WhyOf(const Table& table, const std::vector<std::pair<std::string, std::string>>& key,
+                         std::optional<int64_t> snapshot);
 Result<std::vector<BucketInfo>> ReadTree(const Table& table, std::optional<int64_t> snapshot);
 
 Result<std::shared_ptr<arrow::RecordBatch>> SchemasOf(const Table& table);

@@ -133,6 +133,20 @@ class OpenedTable final : public TableHandle {
     return CompactTable(state_.get(), writable, full);
   }
 
+  Result<ExpireResult> Expire(const ExpireOptions& options) override {
+    HEADRACE_ASSIGN_OR_RETURN(Table writable, OpenForWriting());
+    return ExpireTable(writable, options);
+  }
+
+  Result<CheckReport> Check(const CheckOptions& options) override {
+    return CheckOpenTable(state_.get(), table_, options);
+  }
+
+  Result<KeyHistory> Why(const std::vector<std::pair<std::string, std::string>>& key,
+                         std::optional<int64_t> snapshot) override {
+    return WhyOf(table_, key, snapshot);
+  }
+
   Result<std::shared_ptr<arrow::RecordBatch>> ShowSchemas() override { return SchemasOf(table_); }
   Result<std::shared_ptr<arrow::RecordBatch>> ShowSnapshots() override { return SnapshotsOf(table_); }
   Result<std::shared_ptr<arrow::RecordBatch>> ShowOptions() override { return OptionsOf(table_); }

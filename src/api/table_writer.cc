@@ -38,6 +38,8 @@ class SessionWriter final : public TableWriter {
     return snapshots.back().id.value;
   }
 
+  const Status& expiry() const override { return session_->expiry(); }
+
  private:
   std::shared_ptr<SharedState> state_;
   std::unique_ptr<WriteSession> session_;
@@ -68,6 +70,7 @@ Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool fu
   if (snapshots.empty() && !prepared.changes.empty())
     return CommitConflict("compacting table ", table.name, ": other writers replaced the files meanwhile");
   for (const Snapshot& snapshot : snapshots) result.snapshots.push_back(snapshot.id.value);
+  result.expiry = session->expiry();
   HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));
   return result;
 }

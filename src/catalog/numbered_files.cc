@@ -81,4 +81,8 @@ Status WriteLatestHint(const NumberedFolder& folder, int64_t number) {
   return folder.store->Replace(folder.directory + "/LATEST", std::to_string(number));
 }
 
+Status WriteEarliestHint(const NumberedFolder& folder, int64_t number) {
+  return folder.store->Replace(folder.directory + "/EARLIEST", std::to_string(number));
+}
+
 }  // namespace headrace

@@ -34,7 +34,8 @@ Result<std::vector<int64_t>> ListNumbers(const NumberedFolder& folder);  // asce
 Result<std::optional<int64_t>> FindLatestNumber(const NumberedFolder& folder);
 Result<std::optional<int64_t>> FindEarliestNumber(const NumberedFolder& folder);
 
-// Tells later readers where to look first. A failure costs them a listing and nothing else.
+// Tell later readers where to look first. A failure costs them a listing and nothing else.
 Status WriteLatestHint(const NumberedFolder& folder, int64_t number);
+Status WriteEarliestHint(const NumberedFolder& folder, int64_t number);
 
 }  // namespace headrace

@@ -93,6 +93,16 @@ Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table) {
                     " was found three times and was gone each time it was read");
 }
 
+Result<std::optional<SnapshotId>> FindLatestChangelogId(const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto number, FindLatestNumber(ChangelogFolder(table)));
+  return AsId(number);
+}
+
+Result<std::optional<SnapshotId>> FindEarliestChangelogId(const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto number, FindEarliestNumber(ChangelogFolder(table)));
+  return AsId(number);
+}
+
 Result<std::vector<SnapshotId>> ListChangelogIds(const Table& table) {
   return ListIds(ChangelogFolder(table));
 }
@@ -109,6 +119,39 @@ Result<std::optional<Snapshot>> FindSnapshotOrChangelog(const Table& table, Snap
 
 Status WriteLatestSnapshotHint(const Table& table, SnapshotId id) {
   return WriteLatestHint(SnapshotFolder(table), id.value);
+}
+
+Status WriteEarliestSnapshotHint(const Table& table, SnapshotId id) {
+  return WriteEarliestHint(SnapshotFolder(table), id.value);
+}
+
+Status EnsureEarliestSnapshotHint(const Table& table, SnapshotId id) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto hint,
+                            table.store->Stat(SnapshotFolder(table).directory + "/EARLIEST"));
+  return hint.has_value() ? Status::OK() : WriteEarliestSnapshotHint(table, id);
+}
+
+Status DeleteSnapshot(const Table& table, SnapshotId id) {
+  return table.store->Delete(SnapshotPath(table, id));
+}
+
+Status WriteChangelog(const Table& table, SnapshotId id) {
+  const Result<std::string> bytes = table.store->ReadAll(SnapshotPath(table, id));
+  if (IsKind(bytes.status(), ErrorKind::kNotFound)) return Status::OK();
+  HEADRACE_RETURN_NOT_OK(bytes.status());
+  return table.store->Replace(ChangelogFolder(table).PathOf(id.value), *bytes);
+}
+
+Status WriteLatestChangelogHint(const Table& table, SnapshotId id) {
+  return WriteLatestHint(ChangelogFolder(table), id.value);
+}
+
+Status DeleteChangelog(const Table& table, SnapshotId id) {
+  return table.store->Delete(ChangelogFolder(table).PathOf(id.value));
+}
+
+Status WriteEarliestChangelogHint(const Table& table, SnapshotId id) {
+  return WriteEarliestHint(ChangelogFolder(table), id.value);
 }
 
 std::string SnapshotPath(const Table& table, SnapshotId id) { return SnapshotFolder(table).PathOf(id.value); }

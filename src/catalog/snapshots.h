@@ -27,6 +27,8 @@ Result<std::optional<Snapshot>> FindSnapshot(const Table& table, SnapshotId id);
 Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table);
 
 // What an expired snapshot left behind for its changes' sake. The ids, ascending, and one of them; nothing: no such file.
+Result<std::optional<SnapshotId>> FindLatestChangelogId(const Table& table);
+Result<std::optional<SnapshotId>> FindEarliestChangelogId(const Table& table);
 Result<std::vector<SnapshotId>> ListChangelogIds(const Table& table);
 Result<std::optional<Snapshot>> FindChangelog(const Table& table, SnapshotId id);
 
@@ -35,6 +37,16 @@ Result<std::optional<Snapshot>> FindSnapshotOrChangelog(const Table& table, Snap
 
 // Tells later readers that `id` is the latest. A failure costs them a listing and nothing else.
 Status WriteLatestSnapshotHint(const Table& table, SnapshotId id);
+
+// The last steps of an expiry (commit/expiry.h), each of them harmless when it was done before.
+Status WriteEarliestSnapshotHint(const Table& table, SnapshotId id);
+Status EnsureEarliestSnapshotHint(const Table& table, SnapshotId id);  // unless there is one, right or wrong
+Status DeleteSnapshot(const Table& table, SnapshotId id);
+// Copies the snapshot's file, byte for byte, to changelog/. Nothing to do when it is gone.
+Status WriteChangelog(const Table& table, SnapshotId id);
+Status DeleteChangelog(const Table& table, SnapshotId id);
+Status WriteLatestChangelogHint(const Table& table, SnapshotId id);
+Status WriteEarliestChangelogHint(const Table& table, SnapshotId id);
 
 // Paths of the files below, for messages and for those who write them.
 std::string SnapshotPath(const Table& table, SnapshotId id);

@@ -22,6 +22,7 @@ constexpr Alias kAliases[] = {{"first-row.ignore-delete", "ignore-delete"},
                               {"log.scan", "scan.mode"},
                               {"log.scan.timestamp-millis", "scan.timestamp-millis"},
                               {"changelog-producer.lookup-wait", "lookup-wait"},
+                              {"snapshot.expire.clean-empty-directories", "snapshot.clean-empty-directories"},
                               {"delete-file.thread-num", "file-operation.thread-num"},
                               {"blob.stored-descriptor-fields", "blob-descriptor-field"}};
 
@@ -162,7 +163,6 @@ Status ReadMerging(const OptionReader& options, TableOptions* out) {
                       });
 }
 
-Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions* out) {
 Status ReadSpilling(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Bool("write-buffer-spillable", &out->write_buffer_spillable));
   HEADRACE_RETURN_NOT_OK(options.Size("write-buffer-spill.max-disk-size", &out->spill_disk_bytes));
@@ -179,6 +179,7 @@ Status ReadSpilling(const OptionReader& options, TableOptions* out) {
                       });
 }
 
+Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Lower("file.compression", &out->file_compression));
   HEADRACE_RETURN_NOT_OK(options.Int("file.compression.zstd-level", &out->zstd_level, -7, 22));
   HEADRACE_RETURN_NOT_OK(options.Lower("changelog-file.compression", &out->changelog_compression));
@@ -210,6 +211,19 @@ Status ReadCompaction(const OptionReader& options, TableOptions* out) {
   return options.Int("full-compaction.delta-commits", &out->full_compaction_delta_commits, 1);
 }
 
+Status ReadRetention(const OptionReader& options, Retention* out) {
+  HEADRACE_RETURN_NOT_OK(options.Int("snapshot.num-retained.min", &out->snapshot_min, 1));
+  HEADRACE_RETURN_NOT_OK(options.Int("snapshot.num-retained.max", &out->snapshot_max, 1));
+  HEADRACE_RETURN_NOT_OK(options.Duration("snapshot.time-retained", &out->snapshot_ms));
+  HEADRACE_RETURN_NOT_OK(options.Int("snapshot.expire.limit", &out->limit, 0));
+  HEADRACE_RETURN_NOT_OK(options.Int("changelog.num-retained.min", &out->changelog_min, 1));
+  HEADRACE_RETURN_NOT_OK(options.Int("changelog.num-retained.max", &out->changelog_max, 1));
+  HEADRACE_RETURN_NOT_OK(options.Read("changelog.time-retained", &out->changelog_ms, ParseDurationMs));
+  HEADRACE_RETURN_NOT_OK(options.Read("consumer.expiration-time", &out->consumer_ms, ParseDurationMs));
+  HEADRACE_RETURN_NOT_OK(options.Bool("consumer.changelog-only", &out->consumers_hold_changelogs_only));
+  return options.Bool("snapshot.clean-empty-directories", &out->clean_empty_directories);
+}
+
 Status ReadMetadata(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(
       options.Read("manifest.compression", &out->manifest_encoding.codec, AvroCodecFromOption));
@@ -227,7 +241,21 @@ Status ReadMetadata(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Int("commit.max-retries", &out->commit_max_retries, 0));
   HEADRACE_RETURN_NOT_OK(options.Duration("commit.timeout", &out->commit_timeout_ms));
   HEADRACE_RETURN_NOT_OK(options.Duration("commit.min-retry-wait", &out->commit_min_retry_wait_ms));
-  return options.Duration("commit.max-retry-wait", &out->commit_max_retry_wait_ms);
+  HEADRACE_RETURN_NOT_OK(options.Duration("commit.max-retry-wait", &out->commit_max_retry_wait_ms));
+  return ReadRetention(options, &out->retention);
+}
+
+Status CheckRetention(const Retention& retention) {
+  if (retention.snapshot_min > retention.snapshot_max)
+    return Invalid("table option 'snapshot.num-retained.min' = ", retention.snapshot_min,
+                   " is more than 'snapshot.num-retained.max' = ", retention.snapshot_max);
+  const int32_t least = retention.changelog_min.value_or(retention.snapshot_min);
+  const int32_t most = retention.changelog_max.value_or(retention.snapshot_max);
+  if (least > most)
+    return Invalid("table option 'changelog.num-retained.min' = ", least,
+                   " is more than 'changelog.num-retained.max' = ", most,
+                   " (each is the snapshots' where it is not set)");
+  return Status::OK();
 }
 
 Status ReadFieldModes(const std::map<std::string, std::string>& options, TableOptions* out) {
@@ -307,6 +335,7 @@ Status CheckTogether(const TableSchema& schema, const TableOptions& options, Acc
     return Invalid("table option 'changelog-producer' needs a primary key");
   }
   if (access == Access::kRead) return Status::OK();
+  HEADRACE_RETURN_NOT_OK(CheckRetention(options.retention));
   if (!schema.has_primary_key() && options.bucket == -1 &&
       options.full_compaction_delta_commits.has_value()) {
     return Invalid("table option 'full-compaction.delta-commits' needs buckets");
@@ -355,6 +384,7 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
   HEADRACE_RETURN_NOT_OK(ReadLayout(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadMerging(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFiles(reader, schema.has_primary_key(), &result));
+  HEADRACE_RETURN_NOT_OK(ReadSpilling(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadCompaction(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadMetadata(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFieldModes(options, &result));
@@ -363,4 +393,3 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
 }
 
 }  // namespace headrace
-  HEADRACE_RETURN_NOT_OK(ReadSpilling(reader, &result));

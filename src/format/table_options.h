@@ -48,6 +48,27 @@ struct ColumnStatsMode {
   bool operator==(const ColumnStatsMode&) const = default;
 };
 
+// How long snapshots, and the changelogs that outlive them, are kept.
+struct Retention {
+  int32_t snapshot_min = 10;                    // snapshot.num-retained.min: so many newest ones always stay
+  int32_t snapshot_max = 2147483647;            // snapshot.num-retained.max: more than that end however young
+  int64_t snapshot_ms = 3600000;                // snapshot.time-retained
+  int32_t limit = 50;                           // snapshot.expire.limit: at most so many end at once
+  std::optional<int32_t> changelog_min;         // changelog.num-retained.min; nothing: the snapshots'
+  std::optional<int32_t> changelog_max;         // changelog.num-retained.max; nothing: the snapshots'
+  std::optional<int64_t> changelog_ms;          // changelog.time-retained; nothing: the snapshots'
+  std::optional<int64_t> consumer_ms;           // consumer.expiration-time; nothing: consumers never end
+  bool consumers_hold_changelogs_only = false;  // consumer.changelog-only
+  bool clean_empty_directories = false;         // snapshot.clean-empty-directories
+
+  // Whether an expired snapshot leaves its changelog behind.
+  bool changelogs_outlive() const {
+    return changelog_min.value_or(snapshot_min) > snapshot_min ||
+           changelog_max.value_or(snapshot_max) > snapshot_max ||
+           changelog_ms.value_or(snapshot_ms) > snapshot_ms;
+  }
+};
+
 struct TableOptions {
   int32_t bucket = -1;                                              // bucket
   BucketFunction bucket_function = BucketFunction::kDefault;        // bucket-function.type
@@ -100,6 +121,8 @@ struct TableOptions {
   int64_t commit_timeout_ms = -1;            // commit.timeout; -1: none
   int64_t commit_min_retry_wait_ms = 10;     // commit.min-retry-wait
   int64_t commit_max_retry_wait_ms = 10000;  // commit.max-retry-wait
+
+  Retention retention;
 
   Level max_level() const { return Level(num_levels - 1); }
 };

@@ -54,6 +54,14 @@ Status IngestRun::Run() {
   const Status prepared = Prepare();
   if (!prepared.ok()) return prepared;
   const Position start = writer_->committed();
+  const Status done = RunToTheEnd(start);
+  if (!writer_->expiry().ok())
+    report_->notes.push_back("rows are committed, but old snapshots could not be ended: " +
+                             writer_->expiry().message());
+  return done;
+}
+
+Status IngestRun::RunToTheEnd(const Position& start) {
   while (true) {
     const Result<Turn> turn = RunFromCommitted();
     FillReport();

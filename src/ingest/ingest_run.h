@@ -36,6 +36,7 @@ class IngestRun {
   enum class Turn { kOn, kBack, kCancelled };  // kBack: to the committed position
 
   Status Prepare();
+  Status RunToTheEnd(const Position& start);
   Result<Turn> RunFromCommitted();
   Result<Turn> RunLines(const std::string& path);
   Result<Turn> RunColumns(const std::string& path);

@@ -148,6 +148,7 @@ Status TableWriter::PublishPrepared(const PreparedCommit& prepared) {
   for (int tries = 1; tries < kTriesOfUnknown && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries)
     made = session_->Commit(prepared);
   HEADRACE_RETURN_NOT_OK(made.status());
+  if (expiry_.ok()) expiry_ = session_->expiry();
   if (made->empty()) return Status::OK();
   view_ = made->back();
   last_snapshot_ = view_->id;

@@ -27,6 +27,9 @@ class AnchoredStore final : public Store {
   Status DeleteRecursively(const std::string& directory) override {
     return below_->DeleteRecursively(directory);
   }
+  Result<bool> DeleteIfEmpty(const std::string& directory) override {
+    return below_->DeleteIfEmpty(directory);
+  }
   Status RenameDirectory(const std::string& from, const std::string& to) override {
     return below_->RenameDirectory(from, to);
   }

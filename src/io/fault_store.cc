@@ -24,6 +24,7 @@ std::string_view NameOf(StoreOperation operation) {
     case StoreOperation::kPublish: return "publish";
     case StoreOperation::kDelete: return "delete";
     case StoreOperation::kDeleteRecursively: return "delete recursively";
+    case StoreOperation::kDeleteIfEmpty: return "delete if empty";
     case StoreOperation::kRename: return "rename";
   }
   return "unknown";
@@ -43,6 +44,7 @@ bool Changes(StoreOperation operation) {
     case StoreOperation::kPublish:
     case StoreOperation::kDelete:
     case StoreOperation::kDeleteRecursively:
+    case StoreOperation::kDeleteIfEmpty:
     case StoreOperation::kRename: return true;
   }
   return true;
@@ -72,7 +74,7 @@ bool IsPublishKind(FaultKind kind) {
 
 bool NeedsSpace(StoreOperation operation) {
   return Changes(operation) && operation != StoreOperation::kDelete &&
-         operation != StoreOperation::kDeleteRecursively;
+         operation != StoreOperation::kDeleteRecursively && operation != StoreOperation::kDeleteIfEmpty;
 }
 
 }  // namespace
@@ -376,6 +378,11 @@ Status FaultStore::Delete(const std::string& path) {
 Status FaultStore::DeleteRecursively(const std::string& directory) {
   return state_->Pass(StoreOperation::kDeleteRecursively, directory, 0,
                       [&] { return state_->below->DeleteRecursively(directory); });
+}
+
+Result<bool> FaultStore::DeleteIfEmpty(const std::string& directory) {
+  return state_->Pass(StoreOperation::kDeleteIfEmpty, directory, 0,
+                      [&] { return state_->below->DeleteIfEmpty(directory); });
 }
 
 Status FaultStore::RenameDirectory(const std::string& from, const std::string& to) {

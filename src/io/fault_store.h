@@ -33,6 +33,7 @@ enum class StoreOperation {
   kPublish,
   kDelete,
   kDeleteRecursively,
+  kDeleteIfEmpty,
   kRename,
 };
 
@@ -96,6 +97,7 @@ class FaultStore final : public Store {
   Result<PublishResult> PublishIfAbsent(const std::string& path, std::string_view bytes) override;
   Status Delete(const std::string& path) override;
   Status DeleteRecursively(const std::string& directory) override;
+  Result<bool> DeleteIfEmpty(const std::string& directory) override;
   Status RenameDirectory(const std::string& from, const std::string& to) override;
 
  private:

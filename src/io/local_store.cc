@@ -39,7 +39,19 @@ FileInfo ToFileInfo(std::string path, const struct stat& info) {
   return {.path = std::move(path),
           .size_bytes = is_directory ? 0 : static_cast<int64_t>(info.st_size),
           .modified_ms = ModifiedMs(info),
-          .is_directory = is_directory};
+          .is_directory = is_directory,
+          .is_link = false};
+}
+
+// Of `name` in the open folder `folder`, or of a whole path; a link is followed and said to be one. False: errno.
+bool StatNamed(int folder, const char* name, const std::string& path, FileInfo* found) {
+  struct stat info {};
+  if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  const bool is_link = S_ISLNK(info.st_mode);
+  if (is_link && fstatat(folder, name, &info, 0) != 0) return false;
+  *found = ToFileInfo(path, info);
+  found->is_link = is_link;
+  return true;
 }
 
 // Whether rename or link failed because the file system does not know the operation, not because of these files.
@@ -152,12 +164,12 @@ Result<std::vector<FileInfo>> LocalStore::List(const std::string& directory) {
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    struct stat info {};
-    if (fstatat(dirfd(stream), entry->d_name, &info, 0) != 0) {
+    FileInfo info;
+    if (!StatNamed(dirfd(stream), entry->d_name, JoinPath(directory, name), &info)) {
       if (errno == ENOENT || errno == ELOOP) continue;  // deleted meanwhile, or a link to nothing
       return ErrnoError(errno, "listing", JoinPath(directory, name));
     }
-    found.push_back(ToFileInfo(JoinPath(directory, name), info));
+    found.push_back(std::move(info));
   }
   if (errno != 0) return ErrnoError(errno, "listing", directory);
   return found;
@@ -165,8 +177,8 @@ Result<std::vector<FileInfo>> LocalStore::List(const std::string& directory) {
 
 Result<std::optional<FileInfo>> LocalStore::Stat(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0) return std::optional<FileInfo>(ToFileInfo(path, info));
+  FileInfo info;
+  if (StatNamed(AT_FDCWD, path.c_str(), path, &info)) return std::optional<FileInfo>(std::move(info));
   if (errno == ENOENT || errno == ENOTDIR) return std::optional<FileInfo>();
   return ErrnoError(errno, "looking for", path);
 }
@@ -262,6 +274,14 @@ Status LocalStore::DeleteRecursively(const std::string& directory) {
   }
   if (!error || error.value() == ENOENT || error.value() == ENOTDIR) return Status::OK();
   return ErrnoError(error.value(), "deleting the folder", directory);
+}
+
+Result<bool> LocalStore::DeleteIfEmpty(const std::string& directory) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
+  if (directory == "/") return Invalid("deleting /: refused");
+  if (rmdir(directory.c_str()) == 0) return true;
+  if (errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) return false;
+  return ErrnoError(errno, "deleting the folder", directory);
 }
 
 Status LocalStore::RenameDirectory(const std::string& from, const std::string& to) {

@@ -201,6 +201,19 @@ Status MemoryStore::DeleteRecursively(const std::string& directory) {
   return Status::OK();
 }
 
+Result<bool> MemoryStore::DeleteIfEmpty(const std::string& directory) {
+  HEADRACE_RETURN_NOT_OK(CheckStorePath(directory));
+  if (directory == "/") return Invalid("deleting /: refused");
+  const auto inside = [&](const auto& entry) { return IsBelow(entry.first, directory); };
+  MutexLock lock(state_->mutex);
+  if (!state_->folders.contains(directory) ||
+      std::any_of(state_->files.begin(), state_->files.end(), inside) ||
+      std::any_of(state_->folders.begin(), state_->folders.end(), inside))
+    return false;
+  state_->folders.erase(directory);
+  return true;
+}
+
 Status MemoryStore::RenameDirectory(const std::string& from, const std::string& to) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(from));
   HEADRACE_RETURN_NOT_OK(CheckStorePath(to));

@@ -25,6 +25,7 @@ struct FileInfo {
   int64_t size_bytes = 0;   // 0 for a folder
   int64_t modified_ms = 0;  // wall clock, milliseconds since 1970 UTC
   bool is_directory = false;
+  bool is_link = false;  // the name is a symbolic link; the rest is of what it leads to
 };
 
 enum class PublishResult {
@@ -62,6 +63,9 @@ class Store {
   // Removing what is not there is not an error.
   virtual Status Delete(const std::string& path) = 0;
   virtual Status DeleteRecursively(const std::string& directory) = 0;
+
+  // Whether the folder was there, empty, and is gone now. A folder with something in it stays; that is no error.
+  virtual Result<bool> DeleteIfEmpty(const std::string& directory) = 0;
 
   // Moves a whole folder; kAlreadyExists when the target exists. Not atomic on object stores.
   virtual Status RenameDirectory(const std::string& from, const std::string& to) = 0;

@@ -13,6 +13,7 @@
 
 #include "base/uuid.h"
 #include "catalog/snapshots.h"
+#include "commit/expiry.h"
 #include "lsm/tree_changes.h"
 #include "write/bucket_writer.h"
 #include "write/live_view.h"
@@ -23,12 +24,12 @@
 namespace headrace {
 namespace {
 
-bool IsFullCompactionDue(const TableOptions& options, int64_t identifier) {
 // Of the budget, for the file that a flush writes, and again for what it merges; buffers leave that much alone.
 constexpr int64_t kFileShare = 8;
 constexpr int64_t kLeastFileMemory = 1LL << 20;
 constexpr int64_t kMostFileMemory = 64LL << 20;
 
+bool IsFullCompactionDue(const TableOptions& options, int64_t identifier) {
   if (!options.full_compaction_delta_commits.has_value() || options.write_only) return false;
   const int64_t every = *options.full_compaction_delta_commits;
   return identifier == kBatchCommitIdentifier || (every > 0 && identifier % every == 0);
@@ -102,8 +103,12 @@ class TableSession final : public WriteSession {
       return SpecOf(key);
     }));
     HEADRACE_RETURN_NOT_OK(CatchUp(prepared, done));
+    if (!table_.options.write_only && !done.snapshots.empty())
+      expiry_ = Expire(table_, {.retention = table_.options.retention, .old_changelogs = false}).status();
     return std::move(done.snapshots);
   }
+
+  const Status& expiry() const override { return expiry_; }
 
  private:
   // What a bucket changed that no PrepareCommit has handed over, kept while its writer is opened anew.
@@ -134,14 +139,14 @@ class TableSession final : public WriteSession {
     spec.files.options = &table_.options;
     spec.files.clock = table_.clock.get();
     spec.files.pool = pool_;
+    spec.files.memory_bytes =
+        std::clamp(options_.budget->limit() / kFileShare, kLeastFileMemory, kMostFileMemory);
+    spec.scratch = options_.scratch;
     spec.uuid = NewUuid();
     return spec;
   }
 
   Status OpenBuckets(const std::vector<BucketKey>& keys) {
-    spec.files.memory_bytes =
-        std::clamp(options_.budget->limit() / kFileShare, kLeastFileMemory, kMostFileMemory);
-    spec.scratch = options_.scratch;
     std::vector<BucketKey> missing;
     for (const BucketKey& key : std::set<BucketKey>(keys.begin(), keys.end()))
       if (!writers_.contains(key)) missing.push_back(key);
@@ -282,6 +287,7 @@ class TableSession final : public WriteSession {
   Reservation reservation_;
   LiveView view_;
   SessionCommitter committer_;
+  Status expiry_;
   std::map<BucketKey, std::unique_ptr<BucketWriter>> writers_;
   std::map<BucketKey, Salvaged> salvaged_;
   std::set<BucketKey>

@@ -53,7 +53,11 @@ class WriteSession {
 
   // Commits what PrepareCommit gave and moves the session's view on. Renumbers after a lost race where numbers overlap.
   // The snapshots made, oldest first.
+  // Unless the table is write-only, old snapshots then end as its options ask: see expiry().
   virtual Result<std::vector<Snapshot>> Commit(const PreparedCommit& prepared) = 0;
+
+  // How the expiry after the last commit went. Its failure is no failure of the commit, which stands; the next commit tries again.
+  virtual const Status& expiry() const = 0;
 };
 
 }  // namespace headrace
