@@ -39,6 +39,16 @@ Status MakeFolder(Store* store, const std::string& directory) {
   return store->Delete(path);
 }
 
+// A folder behind a link is not ours alone: deleting through the link would empty it and leave it there, deleting the link would leave
+// everything.
+Status CheckNotALink(Store* store, const std::string& path, std::string_view doing) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto info, store->Stat(path));
+  if (!info.has_value() || !info->is_link) return Status::OK();
+  return Invalid(doing, ": ", path,
+                 " is a symbolic link; nothing was deleted. Drop it in the warehouse where the folder lies, ",
+                 "or remove the link");
+}
+
 // A folder may hold the rests of a table whose schema is gone. Its snapshots would come alive under a new schema.
 Status CheckNoRemains(Store* store, const std::string& path) {
   HEADRACE_ASSIGN_OR_RETURN(const auto snapshots, ListNumbers({store, path + "/snapshot", "snapshot-"}));
@@ -147,9 +157,14 @@ Status Catalog::CreateDatabase(const std::string& database) {
 
 Status Catalog::DropDatabase(const std::string& database, bool cascade) {
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> tables, ListTables(database));
+  const std::string doing = "dropping database " + database;
+  HEADRACE_RETURN_NOT_OK(CheckNotALink(store_.get(), DatabasePath(database), doing));
   if (!tables.empty() && !cascade)
     return Invalid("dropping database ", database, ": it holds ", tables.size(), " tables, ", tables.front(),
                    " among them; drop them first, or ask to drop them too");
+  // Before the first is gone: all of them can be dropped.
+  for (const std::string& table : tables)
+    HEADRACE_RETURN_NOT_OK(CheckNotALink(store_.get(), TablePath({database, table}), doing));
   for (const std::string& table : tables) HEADRACE_RETURN_NOT_OK(DropTable({database, table}));
   return store_->DeleteRecursively(DatabasePath(database));
 }
@@ -173,6 +188,7 @@ Result<Table> Catalog::CreateTable(const TableIdentifier& name, NewTable table) 
 
 Status Catalog::DropTable(const TableIdentifier& name) {
   HEADRACE_RETURN_NOT_OK(RequireTable(name, "dropping"));
+  HEADRACE_RETURN_NOT_OK(CheckNotALink(store_.get(), TablePath(name), "dropping table " + name.ToString()));
   // Snapshots go before the schema: dropping half of a table leaves an empty one, never data that a new schema would bring back.
   const std::string path = TablePath(name);
   for (const std::string_view folder : {"/snapshot", "/changelog", "/tag", "/branch", "/consumer", "/schema"})

@@ -1,6 +1,7 @@
 #include "catalog/table.h"
 
 #include "catalog/schema_log.h"
+#include "file/data_file_path.h"
 #include "format/partition_path.h"
 #include "io/anchored_store.h"
 
@@ -13,9 +14,8 @@ Result<std::string> Table::BucketDirectory(const BinaryRow& partition, BucketId 
 }
 
 Result<std::string> Table::PathOf(const ManifestEntry& entry) const {
-  if (entry.file.external_path.has_value()) return *entry.file.external_path;
   HEADRACE_ASSIGN_OR_RETURN(const std::string directory, BucketDirectory(entry.partition, entry.bucket));
-  return directory + "/" + entry.file.name;
+  return DataFilePath(directory, entry.file);
 }
 
 std::string Table::Describe(const BinaryRow& partition, BucketId bucket) const {

@@ -350,6 +350,12 @@ Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::st
   }
   auto opened = store->OpenForRead(path);
   if (!opened.ok()) return WithContext("reading " + path, opened.status());
+  const auto size = (*opened)->GetSize();
+  if (!size.ok()) return WithContext("reading " + path, size.status());
+  if (file.size_bytes != 0 && *size != file.size_bytes) {
+    return Corruption("reading ", path, ": the file has ", *size, " bytes, its manifest entry says ",
+                      file.size_bytes);
+  }
   auto reader = std::make_unique<ParquetDataFileReader>(path, file.row_count, options);
   HEADRACE_RETURN_NOT_OK(reader->Open(std::move(opened).ValueUnsafe(), *options.table_schema, *written,
                                       options.columns, file.write_columns.has_value()));

@@ -133,11 +133,30 @@ Result<std::shared_ptr<arrow::ArrayData>> Evolve(const Place& place,
                                                  const std::shared_ptr<arrow::ArrayData>& data,
                                                  const DataType& from, const DataType& to);
 
+// Arrow's reader hands over the codes of a dictionary as the page has them; a cast would follow one beyond its end.
+Status CheckCodes(const Place& place, const arrow::ArrayData& data) {
+  if (static_cast<const arrow::DictionaryType&>(*data.type).index_type()->id() != arrow::Type::INT32)
+    return Corruption("column ", place.column, ": found ", data.type->ToString());
+  const auto entries = static_cast<uint64_t>(data.dictionary->length);
+  const auto* codes = data.GetValues<uint32_t>(1);
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < data.length; ++i) largest = std::max(largest, codes[i]);
+  if (data.length == 0 || largest < entries) return Status::OK();
+  // What stands at the place of a null means nothing.
+  for (int64_t i = 0; i < data.length; ++i) {
+    if (codes[i] < entries || data.IsNull(i)) continue;
+    return Corruption("column ", place.column, ": a value refers to entry ", codes[i], " of a dictionary of ",
+                      entries);
+  }
+  return Status::OK();
+}
+
 Result<std::shared_ptr<arrow::ArrayData>> EvolveAtom(const Place& place,
                                                      std::shared_ptr<arrow::ArrayData> data,
                                                      const DataType& from, const DataType& to) {
   if (data->type->id() == arrow::Type::DICTIONARY) {
     const auto& values = static_cast<const arrow::DictionaryType&>(*data->type).value_type();
+    HEADRACE_RETURN_NOT_OK(CheckCodes(place, *data));
     HEADRACE_ASSIGN_OR_RETURN(data, CastTo(place, data, values));
   }
   data = WithZoneOf(data, from);

@@ -261,5 +261,32 @@ TEST_F(ForeignFile, OfRowsInsideArraysAndMapsEvolvesByFieldId) {
             "{\"r\":[{\"wide\":20,\"z\":null},{\"wide\":21,\"z\":null}]}\n");
 }
 
+TEST_F(ForeignFile, AValueBeyondItsDictionaryIsCorruption) {
+  arrow::StringBuilder values;
+  for (int i = 0; i < 24; ++i)
+    ASSERT_TRUE(values.Append(std::string(1, static_cast<char>('a' + i % 3))).ok());
+  const auto field = arrow::field("s", arrow::utf8(), /*nullable=*/false);
+  auto out = arrow::io::BufferOutputStream::Create().ValueOrDie();
+  const auto properties = parquet::WriterProperties::Builder().disable_page_checksum()->build();
+  ASSERT_TRUE(
+      parquet::arrow::WriteTable(*arrow::Table::Make(arrow::schema({field}), {values.Finish().ValueOrDie()}),
+                                 arrow::default_memory_pool(), out, 1000, properties)
+          .ok());
+  std::string bytes = out->Finish().ValueOrDie()->ToString();
+  file_.row_count = 24;
+  const auto schema = SchemaOf("s STRING");
+  Put(bytes);
+  ASSERT_TRUE(Read(schema, schema).ok());
+  // Three entries, so two bits a code: 0 1 2 0, 1 2 0 1, … behind the width and the head of a run of three groups.
+  const size_t codes = bytes.find("\x02\x07\x24\x49\x92");
+  ASSERT_NE(codes, std::string::npos);
+  bytes[codes + 3] = '\xff';
+  Put(bytes);
+  const Status status = Read(schema, schema).status();
+  EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("/data-1.parquet"));
+  EXPECT_THAT(status.message(), HasSubstr("entry 3 of a dictionary of 3"));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -46,7 +46,7 @@ void AppendUtf8(uint32_t code_point, std::string* out) {
 std::optional<uint32_t> DecodeUtf8(std::string_view bytes) {
   static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const auto first = static_cast<unsigned char>(bytes[0]);
-  if (bytes.size() > 4) return std::nullopt;
+  if (first >= 0xF8 || bytes.size() != CodePointBytes(bytes[0])) return std::nullopt;
   if (bytes.size() == 1) return first < 0x80 ? std::optional<uint32_t>(first) : std::nullopt;
   uint32_t code_point = first & (0x7FU >> bytes.size());
   for (const char c : bytes.substr(1)) {

@@ -170,5 +170,19 @@ TEST(GoldenStats, OfTheFixturesReadWithTheirSchemas) {
   EXPECT_GT(columns, 50);
 }
 
+TEST(TruncateMax, OfBytesThatAreNoTextIsAnUpperBoundOrNone) {
+  // Found by fuzz_stats: the cut ends in a continuation byte behind one that begins nothing.
+  const std::string found("ab\xff\xff\xff\xa2\xbb\xbb\xff\x0e", 10);
+  EXPECT_EQ(TruncateMax(found, 3, true), std::nullopt);
+  for (const std::string value : {"a\xff\xa2zz", "a\xf8\x88\x80\x80zz", "\xa2\xa2\xa2\xa2", "a\xc3zzz",
+                                  "ab\xe2\x28zz", "\xf4\x90\x80\x80zz", "a\xed\xa0\x80zz"}) {
+    for (int32_t length = 1; length < 5; ++length) {
+      const auto max = TruncateMax(value, length, true);
+      EXPECT_TRUE(!max.has_value() || *max >= value) << length;
+      EXPECT_LE(TruncateMin(value, length, true), value);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headrace

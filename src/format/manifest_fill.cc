@@ -1,6 +1,8 @@
 // Field by field, with the checks that later code relies on.
 #include "format/manifest_fill.h"
 
+#include "format/file_name.h"
+
 namespace headrace {
 namespace {
 
@@ -36,17 +38,8 @@ Problem AsVersion(int64_t value, int64_t wanted) {
   return value == wanted ? nullptr : "another format version than this build reads";
 }
 
-// Names become paths: one that leads elsewhere is refused here, once.
-Problem CheckFileName(std::string_view value) {
-  if (value.empty() || value == "." || value == "..") return "an empty file name";
-  if (value.find('/') != std::string_view::npos || value.find('\0') != std::string_view::npos) {
-    return "a file name with a slash or a zero byte";
-  }
-  return nullptr;
-}
-
 Problem AsFileName(std::string_view value, std::string* out) {
-  const Problem problem = CheckFileName(value);
+  const Problem problem = WhyNotAFileName(value);
   if (problem == nullptr) out->assign(value);
   return problem;
 }
@@ -198,7 +191,7 @@ std::vector<std::string>* StringsOf(DataFileMeta* out, int32_t field) {
 Problem CheckStrings(const DataFileMeta& out, int32_t field) {
   if (field != file_field::kExtraFiles) return nullptr;
   for (const std::string& name : out.extra_files) {
-    const Problem problem = CheckFileName(name);
+    const Problem problem = WhyNotAFileName(name);
     if (problem != nullptr) return problem;
   }
   return nullptr;

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "format/civil_time.h"
+#include "format/file_name.h"
 
 namespace headrace {
 namespace {
@@ -18,6 +19,32 @@ Result<CommitKind> ParseCommitKind(std::string_view name, std::string_view origi
     if (kCommitKinds[i] == name) return static_cast<CommitKind>(i);
   }
   return Corruption(origin, ": commitKind \"", name, "\", expected APPEND, COMPACT, OVERWRITE or ANALYZE");
+}
+
+// The files a snapshot names lie in manifest/ and statistics/: a name that leads elsewhere is not followed. Its lists are different files, and
+// a list whose size is told is there: otherwise a damaged text would pass for another snapshot.
+Status CheckNames(const Snapshot& snapshot, std::string_view origin) {
+  const std::pair<std::string_view, const std::string*> names[] = {
+      {"baseManifestList", &snapshot.base_manifest_list},
+      {"deltaManifestList", &snapshot.delta_manifest_list},
+      {"changelogManifestList",
+       snapshot.changelog_manifest_list ? &*snapshot.changelog_manifest_list : nullptr},
+      {"indexManifest", snapshot.index_manifest ? &*snapshot.index_manifest : nullptr},
+      {"statistics", snapshot.statistics ? &*snapshot.statistics : nullptr},
+  };
+  for (const auto& [key, name] : names) {
+    if (name == nullptr) continue;
+    if (const char* wrong = WhyNotAFileName(*name))
+      return Corruption(origin, ": \"", key, "\" is ", QuoteJson(*name), ", ", wrong);
+  }
+  if (snapshot.base_manifest_list == snapshot.delta_manifest_list)
+    return Corruption(origin, ": \"baseManifestList\" and \"deltaManifestList\" are both ",
+                      QuoteJson(snapshot.base_manifest_list));
+  if (snapshot.changelog_manifest_list_bytes.has_value() && !snapshot.changelog_manifest_list.has_value())
+    return Corruption(origin,
+                      ": \"changelogManifestList\" is missing, although \"changelogManifestListSize\" is ",
+                      *snapshot.changelog_manifest_list_bytes);
+  return Status::OK();
 }
 
 Result<Snapshot> SnapshotFromJson(const nlohmann::json& json, std::string_view origin) {
@@ -55,6 +82,7 @@ Result<Snapshot> SnapshotFromJson(const nlohmann::json& json, std::string_view o
   HEADRACE_ASSIGN_OR_RETURN(auto properties, FindStringMap(json, "properties", origin));
   if (properties.has_value()) snapshot.properties = *std::move(properties);
   HEADRACE_ASSIGN_OR_RETURN(snapshot.next_row_id, FindInt64(json, "nextRowId", origin));
+  HEADRACE_RETURN_NOT_OK(CheckNames(snapshot, origin));
   return snapshot;
 }
 

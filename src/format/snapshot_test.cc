@@ -65,7 +65,14 @@ TEST(Snapshot, DamageNamesTheFileAndTheKey) {
       {std::string(kLeast) + R"(, "id": "x"})", "id"},
       {std::string(kLeast) + R"(, "commitKind": "MERGE"})", "commitKind"},
       {std::string(kLeast) + R"(, "totalRecordCount": 1.5})", "totalRecordCount"},
-      {std::string(kLeast) + R"(, "properties": {"a": 1}})", "properties"}};
+      {std::string(kLeast) + R"(, "properties": {"a": 1}})", "properties"},
+      {std::string(kLeast) + R"(, "deltaManifestList": "b"})", "deltaManifestList"},
+      {std::string(kLeast) + R"(, "changelogManifestListSize": 7})", "changelogManifestList"},
+      {std::string(kLeast) + R"(, "baseManifestList": "../b"})", "baseManifestList"},
+      {std::string(kLeast) + R"(, "deltaManifestList": ""})", "deltaManifestList"},
+      {std::string(kLeast) + R"(, "changelogManifestList": "a/b"})", "changelogManifestList"},
+      {std::string(kLeast) + R"(, "indexManifest": ".."})", "indexManifest"},
+      {std::string(kLeast) + R"(, "statistics": "/etc/passwd"})", "statistics"}};
   for (const auto& [json, wanted] : cases) {
     const Status status = ParseSnapshot(json, "snapshot-3").status();
     EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << json;

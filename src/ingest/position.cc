@@ -135,12 +135,15 @@ std::string ConsumerPath(const Table& table, std::string_view job) {
 }  // namespace
 
 Status KeepSnapshot(const Table& table, std::string_view job, SnapshotId snapshot) {
+  HEADRACE_RETURN_NOT_OK(CheckJobName(job));
   JsonWriter out;
   out.BeginObject().Field("nextSnapshot", snapshot.value).EndObject();
   return table.store->Replace(ConsumerPath(table, job), std::move(out).Finish());
 }
 
 Status ReleaseSnapshot(const Table& table, std::string_view job) {
+  // A snapshot may tell of jobs of any name; those that Headrace would not run have no consumer to delete.
+  if (!CheckJobName(job).ok()) return Status::OK();
   return table.store->Delete(ConsumerPath(table, job));
 }
 

@@ -2,11 +2,9 @@
 
 #include <utility>
 
-namespace headrace {
+#include "file/data_file_path.h"
 
-std::string BucketFiles::PathOf(const DataFileMeta& file) const {
-  return file.external_path.has_value() ? *file.external_path : directory + "/" + file.name;
-}
+namespace headrace {
 
 Result<std::unique_ptr<DataFileReader>> BucketFiles::Open(const DataFileMeta& file, ReadColumns columns,
                                                           int64_t batch_rows) const {
@@ -16,7 +14,8 @@ Result<std::unique_ptr<DataFileReader>> BucketFiles::Open(const DataFileMeta& fi
   read.columns = std::move(columns);
   read.batch_rows = batch_rows;
   read.pool = pool;
-  return OpenDataFile(store, PathOf(file), file, read);
+  HEADRACE_ASSIGN_OR_RETURN(const std::string path, DataFilePath(directory, file));
+  return OpenDataFile(store, path, file, read);
 }
 
 FileWriteSpec BucketFiles::WriteSpec(FileNames* names, FileRole role, Level level, FileSource source) const {
@@ -27,8 +26,8 @@ FileWriteSpec BucketFiles::WriteSpec(FileNames* names, FileRole role, Level leve
   spec.options = options;
   spec.names = names;
   spec.clock = clock;
-  spec.memory_bytes = memory_bytes;
   spec.pool = pool;
+  spec.memory_bytes = memory_bytes;
   spec.role = role;
   spec.level = level;
   spec.source = source;
@@ -38,7 +37,9 @@ FileWriteSpec BucketFiles::WriteSpec(FileNames* names, FileRole role, Level leve
 Status BucketFiles::Delete(const std::vector<DataFileMeta>& files) const {
   Status first;
   for (const DataFileMeta& file : files) {
-    Status deleted = store->Delete(PathOf(file));
+    // Whatever an entry says: what lies outside the bucket's folder was not made here and is not deleted.
+    if (file.external_path.has_value()) continue;
+    Status deleted = store->Delete(directory + "/" + file.name);
     for (const std::string& extra : file.extra_files) {
       if (deleted.ok()) deleted = store->Delete(directory + "/" + extra);
     }

@@ -30,11 +30,11 @@ struct BucketFiles {
   // About what writing a file, and what merging into one, may hold.
   int64_t memory_bytes = 64LL << 20;
 
-  std::string PathOf(const DataFileMeta& file) const;
   Result<std::unique_ptr<DataFileReader>> Open(const DataFileMeta& file, ReadColumns columns,
                                                int64_t batch_rows) const;
   FileWriteSpec WriteSpec(FileNames* names, FileRole role, Level level, FileSource source) const;
-  // Deletes files that nothing lists; the first failure is returned, the others are tried all the same.
+  // Deletes files of this folder that nothing lists, never one at an external path; the first failure is returned, the others are tried
+  // all the same.
   Status Delete(const std::vector<DataFileMeta>& files) const;
 };
 
