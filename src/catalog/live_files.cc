@@ -23,10 +23,44 @@ Status ExplainFailure(const Table& table, const Snapshot& snapshot, const std::s
   return Corruption(context, ": the snapshot is there, a file it names is not: ", status.message());
 }
 
+// A metadata file as a whole. Avro ends well at the end of any block, so that a file cut off there would read as a shorter table: it must have
+// the size that whoever names it tells. Nothing or 0: it tells none.
+Result<std::string> ReadMetadata(const Table& table, const std::string& path, std::optional<int64_t> size) {
+  HEADRACE_ASSIGN_OR_RETURN(std::string bytes, table.store->ReadAll(path));
+  if (size.value_or(0) == 0 || static_cast<int64_t>(bytes.size()) == *size) return bytes;
+  return Corruption(path, " has ", bytes.size(), " bytes, the file that names it says ", *size);
+}
+
+std::optional<int64_t> ListBytesOf(const Snapshot& snapshot, const std::string& list) {
+  if (list == snapshot.base_manifest_list) return snapshot.base_manifest_list_bytes;
+  if (list == snapshot.delta_manifest_list) return snapshot.delta_manifest_list_bytes;
+  return snapshot.changelog_manifest_list_bytes;
+}
+
+// The counts of a list and the entries of a manifest must agree: a manifest that is said to delete nothing is trusted in that.
+Status CheckCounts(const ManifestFileMeta& manifest, const std::string& path,
+                   const std::vector<ManifestEntry>& entries, bool whole) {
+  const int64_t deleted = std::count_if(entries.begin(), entries.end(), [](const ManifestEntry& entry) {
+    return entry.kind == EntryKind::kDelete;
+  });
+  const int64_t added = static_cast<int64_t>(entries.size()) - deleted;
+  const bool agree = whole ? added == manifest.added_files && deleted == manifest.deleted_files
+                           : added <= manifest.added_files && deleted <= manifest.deleted_files;
+  if (agree) return Status::OK();
+  return Corruption(path, " adds ", added, " and deletes ", deleted, " files, its manifest list says ",
+                    manifest.added_files, " and ", manifest.deleted_files);
+}
+
 // The manifests of one list that may hold wanted entries.
 Result<std::vector<ManifestFileMeta>> WantedManifests(const Table& table, const Snapshot& snapshot,
                                                       const std::string& list, const EntryMatcher& matcher) {
-  auto manifests = ReadManifestList(table, list);
+  const std::string path = ManifestPath(table, list);
+  const auto read = [&]() -> Result<std::vector<ManifestFileMeta>> {
+    HEADRACE_ASSIGN_OR_RETURN(const std::string bytes,
+                              ReadMetadata(table, path, ListBytesOf(snapshot, list)));
+    return ReadManifestList(bytes, path);
+  };
+  auto manifests = read();
   if (!manifests.ok()) return ExplainFailure(table, snapshot, "manifest list " + list, manifests.status());
   std::vector<ManifestFileMeta> wanted;
   for (ManifestFileMeta& manifest : *manifests) {
@@ -44,15 +78,18 @@ Result<std::vector<ManifestFileMeta>> WantedManifests(const Table& table, const 
 Result<std::vector<ManifestEntry>> ReadManifestWhere(const Table& table, const ManifestFileMeta& manifest,
                                                      const EntryMatcher& matcher) {
   const std::string path = ManifestPath(table, manifest.name);
-  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
+  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadMetadata(table, path, manifest.size_bytes));
   EntryHeadFilter wanted;
   if (!matcher.wants_all()) wanted = [&](const ManifestEntry& entry) { return matcher.Wants(entry); };
   HEADRACE_ASSIGN_OR_RETURN(const ManifestContainer container, DetectManifestContainer(bytes, path));
+  std::vector<ManifestEntry> entries;
   if (container == ManifestContainer::kAvro) {
-    return DecodeManifestWhere(bytes, path, wanted, matcher.detail());
+    HEADRACE_ASSIGN_OR_RETURN(entries, DecodeManifestWhere(bytes, path, wanted, matcher.detail()));
+  } else {
+    HEADRACE_ASSIGN_OR_RETURN(entries, ReadManifest(bytes, path));
+    if (wanted) std::erase_if(entries, [&](const ManifestEntry& entry) { return !wanted(entry); });
   }
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> entries, ReadManifest(bytes, path));
-  if (wanted) std::erase_if(entries, [&](const ManifestEntry& entry) { return !wanted(entry); });
+  HEADRACE_RETURN_NOT_OK(CheckCounts(manifest, path, entries, /*whole=*/wanted == nullptr));
   return entries;
 }
 
@@ -110,7 +147,7 @@ Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const
 
 Result<std::vector<ManifestEntry>> ReadManifest(const Table& table, const ManifestFileMeta& manifest) {
   const std::string path = ManifestPath(table, manifest.name);
-  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
+  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, ReadMetadata(table, path, manifest.size_bytes));
   return ReadManifest(bytes, path);
 }
 
