@@ -110,13 +110,23 @@ class LocalEngine final : public EngineInternals {
   }
 
   Result<std::unique_ptr<TableHandle>> OpenTable(const std::string& name) override {
-    HEADRACE_ASSIGN_OR_RETURN(Place at, PlaceOf(name));
+    HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
     return OpenTableHandle(state_, at.path, at.name);
   }
 
   Result<Table> OpenForWriting(const std::string& name) override {
-    HEADRACE_ASSIGN_OR_RETURN(Place at, PlaceOf(name));
+    HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
     return OpenTableAt(state_->store, state_->clock, at.path, at.name, Access::kWrite);
+  }
+
+  // Unlike Locate, any folder will do.
+  Result<TablePlace> PlaceOf(const std::string& name) const override {
+    if (IsFolder(name)) {
+      HEADRACE_ASSIGN_OR_RETURN(std::string path, AbsoluteLocalPath(name));
+      return TablePlace{std::move(path), name};
+    }
+    HEADRACE_ASSIGN_OR_RETURN(TableIdentifier identifier, ParseTableIdentifier(name));
+    return TablePlace{catalog_.TablePath(identifier), identifier.ToString()};
   }
 
  private:
@@ -125,21 +135,6 @@ class LocalEngine final : public EngineInternals {
     Catalog catalog;
     TableIdentifier name;
   };
-
-  // A table's folder, and its name for messages. Unlike Locate, any folder will do.
-  struct Place {
-    std::string path;
-    std::string name;
-  };
-
-  Result<Place> PlaceOf(const std::string& name) const {
-    if (IsFolder(name)) {
-      HEADRACE_ASSIGN_OR_RETURN(std::string path, AbsoluteLocalPath(name));
-      return Place{std::move(path), name};
-    }
-    HEADRACE_ASSIGN_OR_RETURN(TableIdentifier identifier, ParseTableIdentifier(name));
-    return Place{catalog_.TablePath(identifier), identifier.ToString()};
-  }
 
   Catalog CatalogAt(const std::string& warehouse) const {
     return Catalog(state_->store, state_->clock, warehouse);
@@ -168,13 +163,13 @@ Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   }
   if (options.threads < 0)
     return Invalid("opening the engine: ", options.threads, " threads; 0 or more are allowed");
-  state->scratch = std::make_unique<LocalScratch>(options.spill_directory.empty() ? TemporaryFolder()
-                                                                                  : options.spill_directory);
   if (options.warehouse.empty()) return Invalid("opening the engine: the warehouse folder has no name");
   HEADRACE_ASSIGN_OR_RETURN(std::string warehouse, AbsoluteLocalPath(options.warehouse));
   auto state = std::make_shared<SharedState>(options.memory_bytes, options.threads);
   state->store = std::make_shared<LocalStore>(LocalStoreOptions{.sync = options.durable});
   state->clock = std::make_shared<SystemClock>();
+  state->scratch = std::make_unique<LocalScratch>(options.spill_directory.empty() ? TemporaryFolder()
+                                                                                  : options.spill_directory);
   return std::make_unique<LocalEngine>(std::move(warehouse), std::move(state));
 }
 

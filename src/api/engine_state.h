@@ -27,9 +27,17 @@ struct SharedState {
   std::unique_ptr<Scratch> scratch;
 };
 
+// A table's folder, and its name for messages.
+struct TablePlace {
+  std::string path;
+  std::string name;
+};
+
 class EngineInternals : public Engine {
  public:
   virtual SharedState* state() = 0;
+  // Where a table of that name or folder would lie; whether there is one is not looked at.
+  virtual Result<TablePlace> PlaceOf(const std::string& name) const = 0;
   virtual Result<Table> OpenForWriting(const std::string& name) = 0;
   // Adds the defaults that a new table gets, and makes it.
   virtual Result<CreatedTable> Create(const std::string& name, NewTable table) = 0;
