@@ -65,6 +65,16 @@ Status CheckOne(CheckRun* run, const Root& root) {
   return Status::OK();
 }
 
+// What was found in a snapshot that has expired by now was its expiry.
+void ForgetExpired(CheckRun* run) {
+  for (const auto& [state, file] : run->doubtful) {
+    const auto info = run->store->Stat(file);
+    if (!info.ok() || info->has_value()) continue;
+    run->findings.Forget(state);
+    run->Add(FindingKind::kExpiredMeanwhile, file, "it is gone", "it was there when the check began");
+  }
+}
+
 }  // namespace
 
 Result<CheckReport> RunCheck(const CheckTarget& target, const CheckOptions& options) {
@@ -85,6 +95,7 @@ Result<CheckReport> RunCheck(const CheckTarget& target, const CheckOptions& opti
     }
   }
   if (options.all) TellUnreferenced(&run, roots);
+  ForgetExpired(&run);
   CheckReport report;
   run.findings.MoveTo(&report);
   report.looked_at = run.looked_at;

@@ -221,9 +221,4 @@ void CheckChain(CheckRun* run, Root* root) {
   CheckConsumers(run, *root);
 }
 
-bool IsStillThere(CheckRun* run, const NamedState& state) {
-  const auto info = run->store->Stat(state.file);
-  return !info.ok() || info->has_value();
-}
-
 }  // namespace headrace

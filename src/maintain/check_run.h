@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -34,7 +35,8 @@ struct CheckRun {
         name(std::move(name)),
         options(std::move(options)),
         pool(pool),
-        findings(this->path, this->options.max_findings) {}
+        findings(this->path, this->options.max_findings),
+        started_ms(this->clock->NowMs()) {}
 
   void Add(FindingKind kind, std::string_view file, std::string_view found, std::string_view expected) {
     findings.Add(kind, file, found, expected);
@@ -56,6 +58,9 @@ struct CheckRun {
   Findings findings;
   CheckProgress looked_at;
   std::unordered_set<std::string> referred;
+  // States in which something was found, with the files that name them: they may have expired meanwhile.
+  std::vector<std::pair<int, std::string>> doubtful;
+  const int64_t started_ms;
   bool referred_is_complete = true;  // false: something that would refer to files could not be read
 };
 
@@ -106,9 +111,6 @@ bool RequireSchema(CheckRun* run, const Root& root, SchemaId id, std::string_vie
 
 // Reads and checks snapshots, hints, tags, long-lived changelogs and consumers below root->path, and the chain they form.
 void CheckChain(CheckRun* run, Root* root);
-
-// Whether the file of a state is still there: a snapshot may expire while it is being checked.
-bool IsStillThere(CheckRun* run, const NamedState& state);
 
 // Files below the table's folder that nothing refers to. Precondition: every state of every root was looked into.
 void TellUnreferenced(CheckRun* run, const std::vector<Root>& roots);

@@ -374,8 +374,7 @@ void StateChecker::ReferToList(const std::string& list) {
 }
 
 void StateChecker::Check(const NamedState& state) {
-  const Findings::Mark before = run_->findings.Here();
-  const bool complete_before = run_->referred_is_complete;
+  const int number = run_->findings.BeginState();
   ++run_->looked_at.snapshots;
   run_->Progressed();
   // What an expired snapshot left is for its changes alone; a tag is for its rows alone.
@@ -390,11 +389,8 @@ void StateChecker::Check(const NamedState& state) {
   } else if (state.kind == StateKind::kTag && state.snapshot.changelog_manifest_list.has_value()) {
     ReferToList(*state.snapshot.changelog_manifest_list);
   }
-  if (IsStillThere(run_, state)) return;
-  run_->findings.ForgetSince(before);
-  run_->referred_is_complete = complete_before;
-  run_->Add(FindingKind::kExpiredMeanwhile, state.file,
-            Told(WhatOf(state.kind), state.snapshot.id, " is gone"), "it was there when the check began");
+  // Expiry deletes files before the snapshot that names them: whether it is gone is asked when everything else is done.
+  if (run_->findings.EndState()) run_->doubtful.push_back({number, state.file});
 }
 
 }  // namespace headrace

@@ -16,6 +16,8 @@ class Walk {
     if (!files.ok()) return;
     for (const FileInfo& file : *files) {
       if (file.is_directory || run_->referred.contains(file.path)) continue;
+      // Of a commit made since the check began.
+      if (file.modified_ms > run_->started_ms) continue;
       run_->Add(FindingKind::kUnreferencedFile, file.path,
                 Told(file.size_bytes, " bytes that nothing refers to"), "nothing");
     }

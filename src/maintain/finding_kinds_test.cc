@@ -61,21 +61,25 @@ TEST(Findings, AreBoundedByNumberAndStillCounted) {
 TEST(Findings, TellOneThingOnceAndNothingThatActsOnATerminal) {
   Findings findings("/t", 10);
   for (int i = 0; i < 2; ++i)
-    findings.Add(FindingKind::kDataFileMissing, "/t/\x1b[2J", std::string(5000, 'x'), "/t/a");
+    findings.Add(FindingKind::kDataFileMissing, "/t/\x1b[2J\xc2é", std::string(5000, 'x'), "/t/a");
   CheckReport report;
   findings.MoveTo(&report);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].file, "?[2J");
+  EXPECT_EQ(report.findings[0].file, "?[2J?é");
   EXPECT_LT(report.findings[0].found.size(), 700u);
 }
 
 TEST(Findings, CanBeTakenBackWhenASnapshotExpiredMeanwhile) {
-  Findings findings("/t", 10);
+  Findings findings("/t", 2);
   findings.Add(FindingKind::kDataFileMissing, "/t/a", "nothing", "a file");
-  const Findings::Mark mark = findings.Here();
-  findings.Add(FindingKind::kDataFileMissing, "/t/b", "nothing", "a file");
-  findings.ForgetSince(mark);
-  findings.Add(FindingKind::kDataFileMissing, "/t/b", "nothing", "a file");
+  const int expired = findings.BeginState();
+  for (const char* file : {"/t/b", "/t/c", "/t/d"})
+    findings.Add(FindingKind::kDataFileMissing, file, "nothing", "a file");
+  EXPECT_TRUE(findings.EndState());
+  findings.BeginState();
+  EXPECT_FALSE(findings.EndState());
+  findings.Forget(expired);
+  findings.Add(FindingKind::kDataFileMissing, "/t/e", "nothing", "a file");
   CheckReport report;
   findings.MoveTo(&report);
   EXPECT_EQ(report.damages, 2);

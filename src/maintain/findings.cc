@@ -1,23 +1,29 @@
 #include "maintain/findings.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
+
+#include "base/text.h"
 
 namespace headrace {
 namespace {
 
 constexpr size_t kMostBytes = 600;
 
-// Control characters would act on a terminal; a text without end would fill it.
+// Control characters would act on a terminal, other bytes are no text, and a text without end would fill it.
 std::string Printable(std::string_view text) {
-  std::string result(text.substr(0, kMostBytes));
-  if (text.size() > kMostBytes) {
-    while (!result.empty() && (static_cast<unsigned char>(result.back()) & 0xC0) == 0x80) result.pop_back();
-    if (!result.empty() && static_cast<unsigned char>(result.back()) >= 0xC0) result.pop_back();
-    result += "…";
-  }
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  std::string result;
+  while (!text.empty()) {
+    if (result.size() >= kMostBytes) return result + "…";
+    const size_t bytes = Utf8CharacterBytes(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    if (bytes == 0 || first < 0x20 || first == 0x7F) {
+      result += '?';
+    } else {
+      result += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<size_t>(1, bytes));
   }
   return result;
 }
@@ -29,12 +35,13 @@ void Findings::Add(FindingKind kind, std::string_view file, std::string_view fou
   const FindingKindInfo& info = InfoOf(kind);
   const size_t hash = std::hash<std::string>()(Told(info.name, '\n', file, '\n', found));
   if (!seen_.insert(hash).second) return;
-  seen_in_order_.push_back(hash);
+  if (state_ != kNoState) ++counts_of_state_[state_][static_cast<size_t>(info.severity)];
   int64_t& count = counts_[static_cast<size_t>(info.severity)];
   if (count++ >= max_) return;
   if (file.starts_with(root_)) file.remove_prefix(root_.size());
-  findings_.push_back({info.severity, std::string(info.name), Printable(file), Printable(WithoutRoot(found)),
-                       Printable(expected), std::string(info.remedy)});
+  findings_.push_back({state_,
+                       {info.severity, std::string(info.name), Printable(file), Printable(WithoutRoot(found)),
+                        Printable(expected), std::string(info.remedy)}});
 }
 
 // Messages of decoders name their file in full.
@@ -45,15 +52,23 @@ std::string Findings::WithoutRoot(std::string_view text) const {
   return result;
 }
 
-void Findings::ForgetSince(const Mark& mark) {
-  findings_.resize(mark.size);
-  for (size_t i = mark.seen; i < seen_in_order_.size(); ++i) seen_.erase(seen_in_order_[i]);
-  seen_in_order_.resize(mark.seen);
-  counts_ = mark.counts;
+int Findings::BeginState() {
+  state_ = ++states_;
+  return state_;
+}
+
+bool Findings::EndState() { return counts_of_state_.contains(std::exchange(state_, kNoState)); }
+
+void Findings::Forget(int state) {
+  std::erase_if(findings_, [&](const Owned& owned) { return owned.state == state; });
+  const auto counts = counts_of_state_.find(state);
+  if (counts == counts_of_state_.end()) return;
+  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] -= counts->second[i];
+  counts_of_state_.erase(counts);
 }
 
 void Findings::MoveTo(CheckReport* report) {
-  report->findings = std::move(findings_);
+  for (Owned& owned : findings_) report->findings.push_back(std::move(owned.finding));
   report->damages = counts_[static_cast<size_t>(Severity::kDamage)];
   report->warnings = counts_[static_cast<size_t>(Severity::kWarning)];
   report->notes = counts_[static_cast<size_t>(Severity::kNote)];

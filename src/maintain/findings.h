@@ -1,11 +1,12 @@
 // Collecting findings: bounded in number and in length, safe to print whatever a hostile file put into a name.
 //
-// One thread. What was found about a snapshot that expired meanwhile can be taken back (`Here`, `ForgetSince`).
+// One thread. What was found in a state that expired meanwhile can be taken back (`BeginState`, `Forget`).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -32,13 +33,11 @@ class Findings {
 
   void Add(FindingKind kind, std::string_view file, std::string_view found, std::string_view expected);
 
-  struct Mark {
-    size_t size = 0;
-    size_t seen = 0;
-    std::array<int64_t, 3> counts{};
-  };
-  Mark Here() const { return {findings_.size(), seen_in_order_.size(), counts_}; }
-  void ForgetSince(const Mark& mark);
+  // From here to EndState findings belong to one state, named by the number that is given.
+  int BeginState();
+  // Whether there were any.
+  bool EndState();
+  void Forget(int state);
 
   // Into the report.
   void MoveTo(CheckReport* report);
@@ -48,11 +47,20 @@ class Findings {
 
   const std::string root_;
   const int64_t max_;
-  std::vector<Finding> findings_;
-  std::array<int64_t, 3> counts_{};  // by severity
-  // Hashes of what was told: states that share a damaged file tell it once.
-  std::unordered_set<size_t> seen_;
-  std::vector<size_t> seen_in_order_;
+  static constexpr int kNoState = 0;
+
+  struct Owned {
+    int state = kNoState;
+    Finding finding;
+  };
+  using Counts = std::array<int64_t, 3>;  // by severity
+
+  std::vector<Owned> findings_;
+  Counts counts_{};
+  std::map<int, Counts> counts_of_state_;
+  int state_ = kNoState;
+  int states_ = 0;
+  std::unordered_set<size_t> seen_;  // hashes of what was told: states that share a damaged file tell it once
 };
 
 }  // namespace headrace
