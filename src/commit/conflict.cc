@@ -105,6 +105,64 @@ Status CheckLevels(const Table& table, const std::vector<ManifestEntry>& live,
   return Status::OK();
 }
 
+// What a compaction did with the deletes of one bucket.
+struct Compacted {
+  int64_t deletes = 0;  // that are in its inputs and not in its outputs
+  int64_t newest = -1;  // the largest sequence number of an input that may hold deletes
+  std::vector<const ManifestEntry*> inputs;
+};
+
+bool MayHoldDeletes(const ManifestEntry& entry) { return entry.file.delete_row_count.value_or(1) > 0; }
+
+bool KeysOverlap(const ManifestEntry& a, const ManifestEntry& b, const std::vector<DataType>& key_types,
+                 Status* status) {
+  const auto decoded = [&](const BinaryRow& key) -> std::vector<Value> {
+    auto values = DecodeBinaryRow(key, key_types);
+    if (values.ok()) return std::move(*values);
+    *status = values.status();
+    return {};
+  };
+  return CompareKeys(decoded(a.file.min_key), decoded(b.file.max_key)) <= 0 &&
+         CompareKeys(decoded(b.file.min_key), decoded(a.file.max_key)) <= 0;
+}
+
+// A compaction drops deletes when it knows of nothing below them. A file that another writer added meanwhile, with older rows of the same
+// keys, would come to light again.
+Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>& live,
+                           const std::vector<ManifestEntry>& delta) {
+  if (!table.schema->has_primary_key()) return Status::OK();
+  using Place = std::pair<BinaryRow, BucketId>;
+  std::map<Place, Compacted> buckets;
+  std::unordered_set<std::string> removed;
+  for (const ManifestEntry& entry : delta) {
+    Compacted& bucket = buckets[{entry.partition, entry.bucket}];
+    const bool is_input = entry.kind == EntryKind::kDelete;
+    if (is_input) removed.insert(IdentityOf(entry));
+    if (!MayHoldDeletes(entry)) continue;
+    const int64_t deletes = entry.file.delete_row_count.value_or(entry.file.row_count);
+    bucket.deletes += is_input ? deletes : -deletes;
+    if (!is_input) continue;
+    bucket.newest = std::max(bucket.newest, entry.file.max_sequence);
+    bucket.inputs.push_back(&entry);
+  }
+  const std::vector<DataType> key_types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
+  Status status;
+  for (const ManifestEntry& entry : live) {
+    const auto bucket = buckets.find({entry.partition, entry.bucket});
+    if (bucket == buckets.end() || bucket->second.deletes <= 0) continue;
+    if (entry.file.min_sequence > bucket->second.newest || removed.contains(IdentityOf(entry))) continue;
+    for (const ManifestEntry* input : bucket->second.inputs) {
+      if (input->file.max_sequence < entry.file.min_sequence) continue;
+      if (KeysOverlap(*input, entry, key_types, &status))
+        return CommitConflict("committing to table ", table.name, ": the deletes of ", Where(table, *input),
+                              " were dropped by a compaction, but they hide rows of file ", entry.file.name,
+                              ", which another commit has added");
+      HEADRACE_RETURN_NOT_OK(status);
+    }
+  }
+  return Status::OK();
+}
+
 std::vector<const ManifestEntry*> Pointers(const std::vector<ManifestEntry>& entries) {
   std::vector<const ManifestEntry*> pointers;
   for (const ManifestEntry& entry : entries) pointers.push_back(&entry);
@@ -135,6 +193,7 @@ Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live
     HEADRACE_RETURN_NOT_OK(CheckTotalBuckets(table, all));
   }
   HEADRACE_RETURN_NOT_OK(CheckDeletions(table, live, delta));
+  if (kind == CommitKind::kCompact) HEADRACE_RETURN_NOT_OK(CheckDroppedDeletes(table, live, delta));
   return CheckLevels(table, live, delta);
 }
 

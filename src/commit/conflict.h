@@ -18,7 +18,8 @@ namespace headrace {
 Status CheckDelta(const Table& table, const std::vector<ManifestEntry>& delta, CommitKind kind);
 
 // In order: the number of buckets of a partition stays (unless it is an overwrite); no live file is added again; every file to
-// delete is live; the files of one level ≥ 1 of a bucket do not overlap.
+// delete is live; a compaction has dropped no delete that hides rows of a file it did not know; the files of one level ≥ 1 of a bucket do
+// not overlap.
 Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live,
                       const std::vector<ManifestEntry>& delta, CommitKind kind);
 

@@ -54,6 +54,34 @@ TEST_F(Conflicts, ALevelUpgradeDeletesAndAddsOneName) {
   EXPECT_TRUE(Check({Add({.name = "a"})}, {Delete({.name = "a"}), Add({.name = "a", .level = 5})}).ok());
 }
 
+TEST_F(Conflicts, ACompactionThatDroppedDeletesHidingRowsOfANewFileIsAConflict) {
+  const auto file = [](const FileSpec& spec, EntryKind kind, std::optional<int64_t> deletes) {
+    ManifestEntry entry = EntryOf(spec, 0, kind);
+    entry.file.delete_row_count = deletes;
+    return entry;
+  };
+  const FileSpec input{.name = "a", .first_sequence = 10, .last_sequence = 19};
+  const FileSpec output{.name = "b", .level = 5, .first_sequence = 10, .last_sequence = 18};
+  const std::vector<ManifestEntry> dropping = {file(input, EntryKind::kDelete, 1),
+                                               file(output, EntryKind::kAdd, 0)};
+  const auto live = [&](const FileSpec& other) {
+    return std::vector{file(input, EntryKind::kAdd, 1), file(other, EntryKind::kAdd, 0)};
+  };
+  const FileSpec older{.name = "c", .first_sequence = 5, .last_sequence = 9};
+  const Status lost = Check(live(older), dropping);
+  EXPECT_TRUE(IsKind(lost, ErrorKind::kCommitConflict));
+  EXPECT_THAT(lost.message(), HasSubstr("they hide rows of file c"));
+  EXPECT_TRUE(IsKind(Check(live({.name = "c", .first_sequence = 15, .last_sequence = 30}), dropping),
+                     ErrorKind::kCommitConflict));
+  // Newer rows, other keys, deletes that are kept, or none: nothing comes to light.
+  EXPECT_TRUE(Check(live({.name = "c", .first_sequence = 20, .last_sequence = 30}), dropping).ok());
+  EXPECT_TRUE(Check(live({.name = "c", .low = 10, .high = 20, .first_sequence = 5}), dropping).ok());
+  EXPECT_TRUE(
+      Check(live(older), {file(input, EntryKind::kDelete, 1), file(output, EntryKind::kAdd, 1)}).ok());
+  EXPECT_TRUE(
+      Check(live(older), {file(input, EntryKind::kDelete, 0), file(output, EntryKind::kAdd, 0)}).ok());
+}
+
 TEST_F(Conflicts, AFileThatIsLiveCannotBeAddedAgain) {
   EXPECT_TRUE(IsKind(Check({Add({.name = "a"})}, {Add({.name = "a"})}), ErrorKind::kCommitConflict));
 }

@@ -104,6 +104,10 @@ class Headrace:
 
     def write(self, path, rows, keyed=True):
         """Rows grouped by _commit: a file and a commit a group, all by one ingest."""
+        self.run(*self.ingest(path, rows, keyed))
+
+    def ingest(self, path, rows, keyed=True):
+        """The arguments that write does it with. The same again go on where a killed run ended."""
         groups = {}
         for row in rows:
             groups.setdefault(row.get("_commit", 1), []).append(row)
@@ -115,7 +119,11 @@ class Headrace:
                 for row in groups[key]:
                     out.write(encoding.dump({k: v for k, v in row.items() if k != "_commit" and (keyed or k != "_rowkind")}) + "\n")
         kinds = ["--kind-column", "_rowkind"] if keyed else []
-        self.run("ingest", path, *files, "--format", "json", *kinds, "--binary", "hex", "--decimals", "string", "--commit-every", "file")
+        return ["ingest", path, *files, "--format", "json", *kinds, "--binary", "hex", "--decimals", "string", "--commit-every", "file"]
+
+    def start(self, *arguments):
+        """The program as a process that goes on beside the caller, who may kill it."""
+        return subprocess.Popen([self._program, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def compact(self, path, full=False):
         self.run("compact", path, *(["--full"] if full else []))

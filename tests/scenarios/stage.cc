@@ -247,16 +247,20 @@ Status Stage::CommitOvertaken(const Statement& statement) {
   HEADRACE_ASSIGN_OR_RETURN(Writer* const writer, WriterOf(statement.name));
   if (!writer->prepared.has_value()) HEADRACE_RETURN_NOT_OK(Prepare(statement.name, statement.number));
   bool met = false;
-  Status other = Invalid("writer ", statement.name, " published nothing");
-  faults_->SetHook([&](StoreOperation operation, const std::string& path) {
-    if (met || operation != StoreOperation::kPublish || path.find("/snapshot/") == std::string::npos) return;
+  Status other;
+  const auto overtake = [&] {
     met = true;
     Statement overtaking;
     overtaking.name = statement.text;
     other = Judge(statement.text, Commit(overtaking));
+  };
+  faults_->SetHook([&](StoreOperation operation, const std::string& path) {
+    if (met || operation != StoreOperation::kPublish || path.find("/snapshot/") == std::string::npos) return;
+    overtake();
   });
   const Status done = CommitPrepared(statement.name);
   faults_->SetHook(nullptr);
+  if (!met) overtake();
   if (done.ok()) writer->prepared.reset();
   HEADRACE_RETURN_NOT_OK(WithContext("the overtaking commit of " + statement.text, other));
   return done;

@@ -24,7 +24,7 @@
 namespace headrace::scenario {
 
 struct StageOptions {
-  std::string folder;  // where `store local` puts its warehouse; empty: there is none
+  std::string folder = {};  // where `store local` puts its warehouse; empty: there is none
   // For tests that look for a fault: what becomes of rows on their way to the writer.
   std::function<void(std::vector<Row>* rows)> tamper = {};
 };
@@ -47,6 +47,10 @@ class Stage {
   bool is_failing() const { return failing_; }
   bool fault_happened() const { return faults_ != nullptr && faults_->fired(); }
   bool has_writer(const std::string& name) const { return writers_.contains(name); }
+  bool has_prepared(const std::string& name) const {
+    const auto it = writers_.find(name);
+    return it != writers_.end() && it->second.prepared.has_value();
+  }
 
  private:
   struct Writer {

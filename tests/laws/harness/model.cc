@@ -1,0 +1,183 @@
+#include "tests/laws/harness/model.h"
+
+#include <algorithm>
+
+#include "tests/scenarios/rows.h"
+#include "tests/scenarios/terms.h"
+
+namespace headrace::laws {
+namespace {
+
+bool IsRetraction(const Row& row) { return row.kind == 1 || row.kind == 3; }
+
+std::string OptionOr(const Statement& create, const std::string& key, const std::string& fallback) {
+  const auto it = create.options.find(key);
+  return it == create.options.end() ? fallback : it->second;
+}
+
+}  // namespace
+
+Result<Model> Model::Make(const Statement& create) {
+  Model model;
+  HEADRACE_ASSIGN_OR_RETURN(model.fields_, ParseColumns(create.text));
+  const auto place_of = [&](const std::string& name) -> Result<size_t> {
+    for (size_t i = 0; i < model.fields_.size(); ++i)
+      if (model.fields_[i].name == name) return i;
+    return Invalid("no column ", name);
+  };
+  for (const std::string& name : create.primary_key) {
+    HEADRACE_ASSIGN_OR_RETURN(const size_t place, place_of(name));
+    model.key_.push_back(place);
+  }
+  if (const std::string name = OptionOr(create, "sequence.field", ""); !name.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(model.sequence_, place_of(name));
+  }
+  model.ignore_delete_ = OptionOr(create, "ignore-delete", "false") == "true";
+  model.every_row_ = model.key_.empty() || OptionOr(create, "changelog-producer", "none") == "input";
+  model.states_[0].rows = std::make_shared<std::vector<Row>>();
+  return model;
+}
+
+std::vector<Row> Model::Kept(std::vector<Row> rows) const {
+  if (ignore_delete_) std::erase_if(rows, IsRetraction);
+  return rows;
+}
+
+Status Model::Wrote(const std::string& writer, const std::vector<Row>& rows) {
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Row> normalised, scenario::Normalised(fields_, rows));
+  normalised = Kept(std::move(normalised));
+  std::vector<Row>& waiting = unprepared_[writer];
+  waiting.insert(waiting.end(), normalised.begin(), normalised.end());
+  return Status::OK();
+}
+
+void Model::Prepared(const std::string& writer, int64_t identifier) {
+  waiting_[{writer, identifier}].rows = std::move(unprepared_[writer]);
+  unprepared_.erase(writer);
+}
+
+Status Model::Overwrote(const std::string& writer, int64_t identifier,
+                        const std::map<std::string, std::string>& partition, const std::vector<Row>& rows) {
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Row> normalised, scenario::Normalised(fields_, rows));
+  waiting_[{writer, identifier}] = {Kept(std::move(normalised)), true, partition};
+  return Status::OK();
+}
+
+bool Model::IsMissing(const std::string& writer, int64_t identifier) const {
+  const auto it = waiting_.find({writer, identifier});
+  if (it == waiting_.end()) return false;
+  const Commit& commit = it->second;
+  // An overwrite of nothing by nothing makes no snapshot.
+  if (!commit.overwrites) return !commit.rows.empty();
+  const auto replaced = [&](const Row& row) { return IsIn(row, commit.partition); };
+  return !commit.rows.empty() || std::any_of(latest().begin(), latest().end(), replaced);
+}
+
+Status Model::Observe(const Snapshot& snapshot) {
+  State state;
+  if (snapshot.commit_kind != CommitKind::kCompact) {
+    const auto it = waiting_.find({snapshot.commit_user, snapshot.commit_identifier});
+    if (it == waiting_.end())
+      return Corruption("snapshot ", snapshot.id, " holds commit ", snapshot.commit_identifier, " of ",
+                        snapshot.commit_user, ", which is there already or was never prepared");
+    Apply(it->second);
+    // An overwrite that found nothing to replace is an append, and shown.
+    if (snapshot.commit_kind == CommitKind::kAppend) state.written = it->second.rows;
+    waiting_.erase(it);
+    state.rows = Current();
+  } else {
+    state.rows = states_.rbegin()->second.rows;
+  }
+  states_[snapshot.id.value] = std::move(state);
+  return Status::OK();
+}
+
+const std::vector<Row>& Model::latest() const { return *states_.rbegin()->second.rows; }
+
+std::vector<Row> Model::LatestWith(const std::string& writer, int64_t identifier) const {
+  Model with = *this;
+  if (const auto it = waiting_.find({writer, identifier}); it != waiting_.end()) with.Apply(it->second);
+  return *with.Current();
+}
+
+Model::Key Model::KeyOf(const Row& row) const {
+  Key key;
+  for (const size_t place : key_) key.push_back(row.cells[place]);
+  return key;
+}
+
+bool Model::Replaces(const Row& newer, const Row& older) const {
+  if (!sequence_.has_value()) return true;
+  const Cell& a = newer.cells[*sequence_];
+  const Cell& b = older.cells[*sequence_];
+  if (!a.has_value() || !b.has_value()) return !b.has_value();
+  return std::stoll(*a) >= std::stoll(*b);
+}
+
+bool Model::IsIn(const Row& row, const std::map<std::string, std::string>& partition) const {
+  for (const auto& [name, text] : partition) {
+    for (size_t i = 0; i < fields_.size(); ++i)
+      if (fields_[i].name == name && row.cells[i] != Cell(text)) return false;
+  }
+  return true;
+}
+
+void Model::Apply(const Commit& commit) {
+  if (commit.overwrites) {
+    std::erase_if(newest_, [&](const auto& entry) { return IsIn(entry.second, commit.partition); });
+    std::erase_if(appended_, [&](const Row& row) { return IsIn(row, commit.partition); });
+  }
+  for (const Row& row : commit.rows) {
+    if (key_.empty()) {
+      appended_.push_back(row);
+      continue;
+    }
+    const auto [it, fresh] = newest_.try_emplace(KeyOf(row), row);
+    if (!fresh && Replaces(row, it->second)) it->second = row;
+  }
+}
+
+std::shared_ptr<const std::vector<Row>> Model::Current() const {
+  std::vector<Row> rows = appended_;
+  for (const auto& [key, row] : newest_)
+    if (!IsRetraction(row)) rows.push_back(row);
+  for (Row& row : rows) row.kind = 0;
+  return std::make_shared<const std::vector<Row>>(scenario::Sorted(std::move(rows)));
+}
+
+std::optional<std::string> Model::WrongChanges(int64_t snapshot, const std::vector<Row>& delivered) const {
+  const std::vector<Row>& written = states_.at(snapshot).written;
+  if (key_.empty()) return scenario::Difference(scenario::Sorted(written), scenario::Sorted(delivered), true);
+  std::map<Key, std::vector<Row>> want, got;
+  for (const Row& row : written) want[KeyOf(row)].push_back(row);
+  for (const Row& row : delivered) got[KeyOf(row)].push_back(row);
+  for (const auto& [key, rows] : got)
+    if (!want.contains(key))
+      return "changes of key " + scenario::Print(key) + ", which the commit did not write";
+  for (const auto& [key, rows] : want) {
+    const std::vector<Row>& shown = got[key];
+    if (every_row_) {
+      // With sequence.field the rows of one flush come in its order: a named exception, a scenario of its own.
+      const auto difference =
+          sequence_.has_value() ? scenario::Difference(scenario::Sorted(rows), scenario::Sorted(shown), true)
+                                : scenario::Difference(rows, shown, true);
+      if (difference.has_value()) return "changes of key " + scenario::Print(key) + ": " + *difference;
+      continue;
+    }
+    // Of each flush the last: some of what was written, and what stays of this commit among it.
+    std::vector<Row> left = rows;
+    for (const Row& row : shown) {
+      const auto it = std::find(left.begin(), left.end(), row);
+      if (it == left.end()) return "a change that was not written: " + scenario::Print(row, true);
+      left.erase(it);
+    }
+    const Row* newest = &rows[0];
+    for (const Row& row : rows)
+      if (Replaces(row, *newest)) newest = &row;
+    if (std::find(shown.begin(), shown.end(), *newest) == shown.end())
+      return "the change " + scenario::Print(*newest, true) + " is not delivered";
+  }
+  return std::nullopt;
+}
+
+}  // namespace headrace::laws
