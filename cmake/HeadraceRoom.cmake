@@ -1,12 +1,15 @@
-# headrace_room(name DEPENDS rooms… LIBS targets… [FOLDER folder])
+# headrace_room(name DEPENDS rooms… LIBS targets… [FOLDER folder] [CONCURRENT])
 #   The static library headrace_<name> from src/<name>/*.cc, and the test program <name>_tests from src/<name>/*_test.cc,
 #   which links only this room and what lies below it. A room without code yet is an interface library.
 #   A room sees src/ and include/; Arrow is always there. FOLDER: the code is there and not in src/<name> (the faces).
 #   main.cc is left out: it belongs to the program that a face makes of its room.
 #
 # headrace_program(name SOURCES… ROOMS… LIBS…)            a program in <build>/bin
-# headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN])
+# headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN] [CONCURRENT])
 #   a GoogleTest program in <build>/tests, its tests known to ctest. NO_MAIN: the sources bring their own main().
+#
+# CONCURRENT: the tests run threads. They have the label `concurrent`, and are what the target concurrent_tests builds and the thread
+# sanitizer looks at (make tsan).
 #
 # Tests find their fixtures through the macro HEADRACE_FIXTURES, the path of tests/fixtures. It comes from a forced
 # include and not from a -D, so that only the files that use it depend on where the source folder is (ccache).
@@ -26,7 +29,21 @@ endfunction()
 # One variable only: gtest_discover_tests takes a list of them apart.
 set(headrace_test_environment "TZ=UTC")
 
-function(headrace_add_tests target prefix)
+# Seconds a test may take. Sanitizers slow one down five- to tenfold.
+set(headrace_test_timeout 300)
+if(HEADRACE_SANITIZE)
+  set(headrace_test_timeout 900)
+endif()
+
+add_custom_target(concurrent_tests)
+
+# The third argument: TRUE for tests that run threads.
+function(headrace_add_tests target prefix concurrent)
+  set(labels)
+  if(concurrent)
+    set(labels LABELS concurrent)
+    add_dependencies(concurrent_tests ${target})
+  endif()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_compile_options(${target} PRIVATE -include "${headrace_fixtures_header}")
   gtest_discover_tests(${target}
@@ -34,11 +51,11 @@ function(headrace_add_tests target prefix)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
-    PROPERTIES TIMEOUT 300 ENVIRONMENT "${headrace_test_environment}")
+    PROPERTIES TIMEOUT ${headrace_test_timeout} ENVIRONMENT "${headrace_test_environment}" ${labels})
 endfunction()
 
 function(headrace_room name)
-  cmake_parse_arguments(ARG "" "FOLDER" "DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "CONCURRENT" "FOLDER" "DEPENDS;LIBS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "headrace_room(${name}): unknown argument ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -85,7 +102,7 @@ function(headrace_room name)
   if(HEADRACE_TESTS AND tests)
     headrace_executable(${name}_tests ${tests})
     target_link_libraries(${name}_tests PRIVATE ${library} GTest::gmock GTest::gtest_main)
-    headrace_add_tests(${name}_tests ${name})
+    headrace_add_tests(${name}_tests ${name} ${ARG_CONCURRENT})
   endif()
 endfunction()
 
@@ -100,12 +117,12 @@ function(headrace_test_program name)
   if(NOT HEADRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN" "" "SOURCES;ROOMS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;CONCURRENT" "" "SOURCES;ROOMS;LIBS" ${ARGN})
   headrace_executable(${name} ${ARG_SOURCES})
   list(TRANSFORM ARG_ROOMS PREPEND headrace_)
   target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS} GTest::gmock)
   if(NOT ARG_NO_MAIN)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
   endif()
-  headrace_add_tests(${name} ${name})
+  headrace_add_tests(${name} ${name} ${ARG_CONCURRENT})
 endfunction()
