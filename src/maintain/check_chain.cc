@@ -83,10 +83,14 @@ std::optional<std::string> HintText(CheckRun* run, const NumberedFolder& folder,
   return text;
 }
 
-// A hint may be read between a commit and its correction: it is wrong when it is so three times.
+constexpr int kHintLooks = 5;
+constexpr int64_t kBetweenLooksMs = 40;
+
+// A hint may be read between a commit and its correction: it is wrong when it stays so for a while.
 void CheckHint(CheckRun* run, const NumberedFolder& folder, const char* name, FindingKind kind) {
   std::string text, right;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int look = 0; look < kHintLooks; ++look) {
+    if (look > 0) run->clock->SleepMs(kBetweenLooksMs);
     const std::optional<std::string> hint = HintText(run, folder, name);
     const Result<std::vector<int64_t>> numbers = ListNumbers(folder);
     if (!hint.has_value() || !numbers.ok() || numbers->empty()) return;

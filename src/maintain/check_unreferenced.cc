@@ -7,6 +7,9 @@
 namespace headrace {
 namespace {
 
+// Younger files belong to a commit under way, mostly, or to one made since the check began.
+constexpr int64_t kYoungMs = 10 * 60 * 1000;
+
 class Walk {
  public:
   explicit Walk(CheckRun* run) : run_(run) {}
@@ -16,8 +19,7 @@ class Walk {
     if (!files.ok()) return;
     for (const FileInfo& file : *files) {
       if (file.is_directory || run_->referred.contains(file.path)) continue;
-      // Of a commit made since the check began.
-      if (file.modified_ms > run_->started_ms) continue;
+      if (file.modified_ms > run_->started_ms - kYoungMs) continue;
       run_->Add(FindingKind::kUnreferencedFile, file.path,
                 Told(file.size_bytes, " bytes that nothing refers to"), "nothing");
     }

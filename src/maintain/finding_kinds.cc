@@ -187,7 +187,8 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
      kWriterFault},
 
     // Notes.
-    {"unreferenced-file", kNote, "No snapshot, tag, changelog or branch refers to the file.",
+    {"unreferenced-file", kNote,
+     "No snapshot, tag, changelog or branch refers to the file, which is older than ten minutes.",
      "It takes room and nothing else. A commit under way may be about to use it; leave it alone while it is "
      "younger than a day."},
     {"data-not-read", kNote,

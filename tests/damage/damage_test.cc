@@ -1,8 +1,10 @@
 // Damage made by hand: each gives the kinds of findings that are named here, and nothing else.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <set>
+#include <thread>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -65,6 +67,48 @@ TEST_P(Damage, IsFoundByItsName) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Damage, testing::ValuesIn(DamageCases()),
                          [](const testing::TestParamInfo<DamageCase>& info) { return info.param.name; });
+
+// Deletes as expiry does, files first, while the first snapshot is being looked into.
+TEST(Check, TakesWhatExpiryRemovesMeanwhileForNoDamage) {
+  const ForgedTable table("changelog-input-random/events");
+  const CheckTarget target{std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), table.path(),
+                           "db.t"};
+  const std::string list = table.SnapshotOf(1).delta_manifest_list;
+  bool expired = false;
+  CheckOptions options;
+  options.all = true;
+  options.progress = [&](const CheckProgress& at) {
+    if (at.snapshots != 1 || expired) return;
+    expired = true;
+    table.Remove("manifest/" + list);
+    table.Remove("snapshot/snapshot-1");
+  };
+  const Result<CheckReport> report = RunCheck(target, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(expired);
+  EXPECT_THAT(KindsOf(*report, true), testing::ElementsAre("expired-meanwhile")) << Text(*report);
+}
+
+TEST(Check, FindsNothingBesideAWriterThatCommitsAllTheTime) {
+  const ForgedTable table("keyed");
+  std::atomic<bool> stop = false;
+  std::thread writer([&] { table.WriteUntil(&stop); });
+  const CheckTarget target{std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), table.path(),
+                           "db.t"};
+  CheckOptions options;
+  options.all = options.data = true;
+  int64_t snapshots = 0;
+  for (int round = 0; round < 6; ++round) {
+    const Result<CheckReport> report = RunCheck(target, options);
+    EXPECT_TRUE(report.ok()) << report.status();
+    if (!report.ok()) break;
+    EXPECT_TRUE(report->findings.empty()) << Text(*report);
+    snapshots = report->looked_at.snapshots;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_GT(snapshots, 2);
+}
 
 TEST(DamageCases, MakeEveryKindOfFindingThereIs) {
   std::set<std::string> made = {"expired-meanwhile", "data-not-read"};  // no damage

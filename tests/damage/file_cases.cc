@@ -85,7 +85,10 @@ void AddPresenceCases(std::vector<DamageCase>* cases) {
   cases->push_back({"FileThatNothingRefersTo",
                     "keyed",
                     {"unreferenced-file"},
-                    [](Table t) { t.Write("day=mon/bucket-0/data-stray-0.parquet", "x"); },
+                    [](Table t) {
+                      t.Write("day=mon/bucket-0/data-stray-0.parquet", "x");
+                      t.MakeOld("day=mon/bucket-0/data-stray-0.parquet");
+                    },
                     false,
                     /*all=*/true,
                     /*notes=*/true});

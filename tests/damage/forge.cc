@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -151,6 +152,24 @@ void ForgedTable::WriteAppend() const {
   WriteCommits(table, {{rows + "]", ""}, {rows + "]", ""}});
 }
 
+void ForgedTable::WriteUntil(const std::atomic<bool>* stop) const {
+  const Table table =
+      Must(OpenTableAt(QuickStore(), std::make_shared<SystemClock>(), path_, "db.t", Access::kWrite));
+  MemoryBudget budget(64 << 20);
+  SessionOptions options;
+  options.commit_user = "busy";
+  options.budget = &budget;
+  const auto session = Must(WriteSession::Open(table, std::move(options)));
+  for (int64_t identifier = 1; !*stop; ++identifier) {
+    const std::string id = std::to_string(identifier % 50);
+    Must(session->Write(
+        Rows(table, R"([{"day":"mon","id":)" + id + R"(,"name":"n","n":1},{"day":"wed","id":)" + id +
+                        R"(,"name":"m","n":2}])"),
+        nullptr));
+    Must(session->Commit(Must(session->PrepareCommit(identifier, true))));
+  }
+}
+
 Table ForgedTable::Open() const {
   return Must(OpenTableAt(QuickStore(), std::make_shared<SystemClock>(), path_, "db.t", Access::kRead));
 }
@@ -170,6 +189,10 @@ void ForgedTable::Write(const std::string& file, const std::string& bytes) const
 
 void ForgedTable::Remove(const std::string& file) const {
   if (!fs::remove(fs::path(path_) / file)) std::abort();
+}
+
+void ForgedTable::MakeOld(const std::string& file) const {
+  fs::last_write_time(fs::path(path_) / file, fs::file_time_type::clock::now() - std::chrono::hours(24));
 }
 
 void ForgedTable::Truncate(const std::string& file, size_t by) const {

@@ -4,6 +4,7 @@
 // thing alone. Every failure to forge aborts: it is the test that is wrong.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -32,10 +33,14 @@ class ForgedTable {
   const std::string& path() const { return path_; }
   Table Open() const;
 
+  // Commits to a "keyed" table, with compactions, until it is told to stop.
+  void WriteUntil(const std::atomic<bool>* stop) const;
+
   // Files, by their path below the table.
   std::string Read(const std::string& file) const;
   void Write(const std::string& file, const std::string& bytes) const;
   void Remove(const std::string& file) const;
+  void MakeOld(const std::string& file) const;  // by a day
   void Truncate(const std::string& file, size_t by) const;
   void FlipBit(const std::string& file, size_t byte) const;
 
