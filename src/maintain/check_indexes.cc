@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include <zlib.h>
+
 #include "file/manifest_file.h"
 #include "maintain/check_states.h"
 
@@ -11,6 +13,53 @@ namespace {
 
 constexpr std::string_view kHash = "HASH";
 constexpr int64_t kHashBytes = 4;
+
+constexpr uint32_t kMark32 = 1581511376;  // of a 32-bit vector, big-endian
+constexpr uint32_t kMark64 = 1681511377;  // of a 64-bit vector, little-endian
+constexpr size_t kNumberBytes = 4;
+
+uint32_t BigEndian(std::string_view bytes, size_t at) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < kNumberBytes; ++i) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return number;
+}
+
+// What is wrong with the block of one vector: a length, its mark and bitmap, a checksum over these. Empty: nothing.
+// Source: DeletionVectorsIndexFile, DeletionVector.read.
+std::string WrongWith(const DeletionVectorRange& range, std::string_view file) {
+  const auto offset = static_cast<size_t>(range.offset);
+  if (range.offset < 0 || offset + 2 * kNumberBytes > file.size()) return "it ends before its mark";
+  const size_t length = BigEndian(file, offset);
+  const size_t begin = offset + kNumberBytes;
+  if (length < kNumberBytes || length > file.size() - begin || file.size() - begin - length < kNumberBytes)
+    return Told("its length is ", length);
+  const uint32_t mark = BigEndian(file, begin);
+  // The 32-bit form is told without length and checksum, the 64-bit form with both.
+  const size_t told = mark == kMark32 ? length : length + 2 * kNumberBytes;
+  if (mark != kMark32 && __builtin_bswap32(mark) != kMark64) return Told("its mark is ", mark);
+  if (range.length < 0 || static_cast<size_t>(range.length) != told)
+    return Told("it is ", told, " bytes long, its manifest says ", range.length);
+  const auto* content = reinterpret_cast<const unsigned char*>(file.data()) + begin;
+  const auto sum = static_cast<uint32_t>(crc32_z(crc32_z(0, nullptr, 0), content, length));
+  return sum == BigEndian(file, begin + length) ? "" : "its checksum is wrong";
+}
+
+void CheckBlocks(CheckRun* run, const IndexManifestEntry& entry, const std::string& path) {
+  if (!run->options.data || !entry.deletion_vectors.has_value()) return;
+  const Result<std::string> bytes = ReadBounded(run->store.get(), path, kMostManifestBytes);
+  if (!bytes.ok())
+    return run->Add(FindingKind::kDeletionVectorUnreadable, path, bytes.status().message(), "an index file");
+  if (bytes->empty() || bytes->front() != 1) {
+    run->Add(FindingKind::kDeletionVectorUnreadable, path, "another version", "version 1 in the first byte");
+    return;
+  }
+  for (const DeletionVectorRange& range : *entry.deletion_vectors) {
+    const std::string wrong = WrongWith(range, *bytes);
+    if (wrong.empty()) continue;
+    run->Add(FindingKind::kDeletionVectorUnreadable, path, "the vector for " + range.data_file + ": " + wrong,
+             "a whole vector");
+  }
+}
 
 using LiveRows =
     std::map<std::pair<std::string, std::string>, int64_t>;  // (partition bytes, file name) to rows
@@ -84,6 +133,7 @@ void CheckIndexFile(CheckRun* run, const Root& root, const IndexManifestEntry& e
              Told(kHashBytes, " bytes for each of the ", entry.row_count, " hashes its manifest counts"));
   }
   CheckVectors(run, entry, path, live);
+  CheckBlocks(run, entry, path);
 }
 
 }  // namespace

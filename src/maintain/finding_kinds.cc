@@ -161,6 +161,9 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
      "A deletion vector lies outside its index file, or deletes more rows than the data file has.",
      kWriterFault},
 
+    {"deletion-vector-unreadable", kDamage,
+     "The bytes of a deletion vector have a wrong length, mark or checksum (told with `--data`).", kRestore},
+
     // Rows, with --data.
     {"data-file-unreadable", kDamage,
      "A data or changelog file cannot be read to its end: cut off, a wrong checksum, missing columns.",

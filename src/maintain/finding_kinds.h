@@ -73,6 +73,7 @@ enum class FindingKind {
   kIndexFileSizeWrong,
   kDeletionVectorWithoutFile,
   kDeletionVectorOutOfRange,
+  kDeletionVectorUnreadable,
 
   kDataFileUnreadable,
   kRowCountWrong,

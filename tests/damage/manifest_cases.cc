@@ -169,6 +169,25 @@ void AddIndexCases(std::vector<DamageCase>* cases) {
                         WithVectors(entries).deletion_vectors->at(0).offset = INT32_MAX;
                       });
                     }});
+  cases->push_back({"FlippedBitInADeletionVector",
+                    kVectors,
+                    {"deletion-vector-unreadable"},
+                    [](Table t) {
+                      const std::string file = IndexFile(t);
+                      t.FlipBit(file, t.Read(file).size() - 5);  // the last byte before the checksum
+                    },
+                    /*data=*/true});
+  cases->push_back({"FlippedBitInA64BitDeletionVector",
+                    "dv-pk-bitmap64/t_none",
+                    {"deletion-vector-unreadable"},
+                    [](Table t) {
+                      std::string file;
+                      t.EditIndexManifest(kVectorSnapshot, [&](Indexes* entries) {
+                        file = "index/" + WithVectors(entries).file_name;
+                      });
+                      t.FlipBit(file, 6);  // in the mark
+                    },
+                    /*data=*/true});
   cases->push_back(
       {"DeletionVectorOfMoreRowsThanThereAre", kVectors, {"deletion-vector-out-of-range"}, [](Table t) {
          t.EditIndexManifest(kVectorSnapshot, [](Indexes* entries) {
