@@ -103,6 +103,15 @@ Result<ExpiryPlan> Plan(const Table& table, const ExpirySettings& settings) {
   const IdRange& snapshots = plan.choice.snapshots;
   const IdRange& changelogs = plan.choice.changelogs;
   if (snapshots.empty() && changelogs.empty()) return plan;
+  if (settings.patient) {
+    HEADRACE_ASSIGN_OR_RETURN(const bool urgent,
+                              IsUrgent(*facts, settings.retention, plan.choice, history.times()));
+    if (!urgent) {
+      plan.choice.snapshots.end = snapshots.begin;
+      plan.choice.changelogs.end = changelogs.begin;
+      return plan;
+    }
+  }
   HEADRACE_ASSIGN_OR_RETURN(
       facts->holds_positions,
       FindPositions(*facts,
@@ -144,7 +153,11 @@ Status CleanDirectories(const Table& table, const DoomedFiles& files) {
 }
 
 Status DeleteFiles(const Table& table, const DoomedFiles& files, const ExpirySettings& settings) {
-  for (const std::string& path : files.paths) HEADRACE_RETURN_NOT_OK(table.store->Delete(path));
+  for (const std::string& path : files.paths) {
+    if (!IsBelow(path, table.path))
+      return Invalid("expiring snapshots of table ", table.name, ": ", path, " lies outside of it");
+    HEADRACE_RETURN_NOT_OK(table.store->Delete(path));
+  }
   return settings.retention.clean_empty_directories ? CleanDirectories(table, files) : Status::OK();
 }
 

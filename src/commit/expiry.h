@@ -4,6 +4,7 @@
 // data files first, then manifests, their lists last, then writes the changelogs that outlive their snapshots and deletes the snapshot files
 // in ascending order, and tells the new earliest one. So a crash at any step leaves the snapshots that stay whole, and an expiry that
 // runs again finishes the work: what is gone already is not missed. Two expiries at once do the same work twice and harm nothing.
+// Nothing outside the table's folder is deleted, whatever its metadata says of external paths.
 // The cost is that of what ends: its own manifests, the lists of the first snapshot that stays, and tags and branches where there are any.
 // Functions of the store, thread-safe. Source: ExpireSnapshotsImpl, ExpireChangelogImpl, SnapshotDeletion, ChangelogDeletion.
 #pragma once
@@ -48,6 +49,8 @@ struct ExpirySettings {
   Retention retention;
   // Also changelogs that were left behind while they outlived their snapshots, when they no longer do.
   bool old_changelogs = false;
+  // Waits until something is urgent (IsUrgent): for an expiry after every commit.
+  bool patient = false;
 };
 
 Result<ExpiryPlan> PlanExpiry(const Table& table, const ExpirySettings& settings);

@@ -149,6 +149,7 @@ class Collector {
       if (!entries.has_value()) return Status::OK();
       for (const IndexManifestEntry& entry : *entries) {
         std::string path = IndexPath(owner_->table_, entry);
+        if (!IsBelow(path, owner_->table_.path)) continue;
         if (!needed_->index.insert(path).second) continue;
         named_.push_back(std::move(path));
         bytes_ += entry.file_size_bytes;
@@ -262,6 +263,8 @@ class Collector {
 
   void Finish(const DoomedByPath& data, MetadataOf& metadata, DoomedFiles* files) {
     for (const auto& [path, doomed] : data) {
+      // What an entry calls its external path may be any file of this machine: the table does not own it.
+      if (!IsBelow(path, table_.path)) continue;
       files->paths.insert(files->paths.end(), doomed.paths.begin(), doomed.paths.end());
       files->bytes += doomed.bytes;
       files->directories.insert(ParentOf(path));

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory_budget.h"
 #include "catalog/snapshots.h"
+#include "commit/expiry.h"
 #include "format/manifest.h"
 #include "read/changes.h"
 #include "read/scan.h"
@@ -186,6 +187,28 @@ TEST_F(LyingMetadata, AnExternalPathIsReadWhereItLeadsAndNeverDeleted) {
   // Compacted away, it is still there: it is not ours to delete.
   EXPECT_TRUE(Write(table_, {{3, 30}}, true).ok());
   EXPECT_EQ(testing::ReadByKey(table_), (IntRows{{1, 11}, {2, 20}, {3, 30}}));
+  ExpectNothingTaken();
+}
+
+TEST_F(LyingMetadata, AnExternalPathIsNotDeletedByExpiry) {
+  // A snapshot says that it takes a file away which lies elsewhere, beside one of the table's own.
+  std::string name;
+  EditManifest([&](ManifestEntry* entry) {
+    name = entry->file.name;
+    entry->file.external_path = Elsewhere(name);
+  });
+  std::filesystem::rename(table_.path + "/bucket-0/" + name, Elsewhere(name));
+  TakeAsItIs();
+  ASSERT_TRUE(Write(table_, {{3, 30}}, true).ok());
+  ASSERT_TRUE(Write(table_, {{4, 40}}, false).ok());
+  ExpirySettings settings;
+  settings.retention.snapshot_min = 1;
+  settings.retention.snapshot_max = 1;
+  const ExpiryPlan done = Must(Expire(table_, settings));
+  EXPECT_FALSE(done.snapshots.empty());
+  EXPECT_FALSE(done.of_snapshots.paths.empty());
+  for (const std::string& path : done.of_snapshots.paths) EXPECT_TRUE(path.starts_with(table_.path)) << path;
+  EXPECT_EQ(testing::ReadByKey(table_), (IntRows{{1, 11}, {2, 20}, {3, 30}, {4, 40}}));
   ExpectNothingTaken();
 }
 
