@@ -31,12 +31,12 @@ void SearchFrom(uint64_t first, uint64_t rounds, const Search& search) {
 }
 
 TEST(RandomHistories, KeepEveryLawWithoutFaults) {
-  SearchFrom(EnvironmentOr("HEADRACE_SEED", 1), EnvironmentOr("HEADRACE_ROUNDS", 25),
+  SearchFrom(EnvironmentOr("HEADRACE_SEED", 1), EnvironmentOr("HEADRACE_ROUNDS", 15),
              {.history = {.steps = 60, .faults = false}});
 }
 
 TEST(RandomHistories, KeepEveryLawUnderFaultsAndKills) {
-  SearchFrom(EnvironmentOr("HEADRACE_SEED", 100'001), EnvironmentOr("HEADRACE_ROUNDS", 35),
+  SearchFrom(EnvironmentOr("HEADRACE_SEED", 100'001), EnvironmentOr("HEADRACE_ROUNDS", 25),
              {.history = {.steps = 60}});
 }
 

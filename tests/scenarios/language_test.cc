@@ -16,7 +16,7 @@ constexpr char kEveryStatement[] = R"(# Every statement of the language.
 
 store local
 
-memory 1 mb
+memory 1 mb with scratch
 
 create t
   columns p STRING, id INT, v STRING
@@ -51,6 +51,8 @@ close w1
 restart
 
 compact table full
+
+expire
 
 overwrite where p = a
   nothing

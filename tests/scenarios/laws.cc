@@ -10,6 +10,7 @@
 #include "catalog/snapshots.h"
 #include "lsm/levels.h"
 #include "lsm/merge.h"
+#include "maintain/check.h"
 #include "read/changes.h"
 #include "read/split_rows.h"
 #include "tests/scenarios/rows.h"
@@ -314,6 +315,25 @@ Status CheckFollowing(const Table& table, int64_t from, int64_t to) {
   return Status::OK();
 }
 
+Status CheckDamage(const Table& table, bool all) {
+  const CheckTarget target{.store = table.store,
+                           .clock = table.clock,
+                           .path = table.path,
+                           .name = table.name,
+                           .memory_bytes = 64LL << 20};
+  CheckOptions options;
+  options.data = true;
+  options.all = all;
+  HEADRACE_ASSIGN_OR_RETURN(const CheckReport report, RunCheck(target, options));
+  if (report.clean()) return Status::OK();
+  std::string told = "a check finds damage:";
+  for (const Finding& finding : report.findings)
+    if (finding.severity == Severity::kDamage)
+      told += "\n  " + finding.kind + " " + finding.file + ": " + finding.found + ", expected " +
+              finding.expected;
+  return Corruption(told);
+}
+
 Status CheckTable(const Table& table) {
   HEADRACE_ASSIGN_OR_RETURN(const auto ids, ListSnapshotIds(table));
   std::vector<Row> before;
@@ -330,7 +350,9 @@ Status CheckTable(const Table& table) {
     HEADRACE_RETURN_NOT_OK(CheckReaders(then, snapshot, rows));
     before = std::move(rows);
   }
-  return ids.empty() ? Status::OK() : CheckFollowing(table, ids.front().value, ids.back().value);
+  if (ids.empty()) return Status::OK();
+  HEADRACE_RETURN_NOT_OK(CheckFollowing(table, ids.front().value, ids.back().value));
+  return CheckDamage(table, true);
 }
 
 }  // namespace headrace::scenario

@@ -203,6 +203,14 @@ Status RestAsName(Words* words, Statement* statement) {
   statement->name = words->Rest();
   return statement->name.empty() ? Invalid("something is missing at the end of the line") : Status::OK();
 }
+Status ParseMemory(Words* words, Statement* statement) {
+  constexpr std::string_view kScratch = " with scratch";
+  std::string size = words->Rest();
+  statement->full = size.ends_with(kScratch);
+  if (statement->full) size.resize(size.size() - kScratch.size());
+  statement->name = size;
+  return ParseMemorySize(size).status();
+}
 Status ParseClock(Words* words, Statement* statement) {
   std::string step = words->Rest();
   if (step.empty() || step.front() != '+') return Invalid("'clock' is followed by a step, '+5 min'");
@@ -238,7 +246,7 @@ Status ParseGet(Words* words, Statement* statement) {
 using Block = Syntax::Block;
 constexpr Syntax kSyntax[] = {
     {"store", Verb::kStore, Block::kNone, RestAsName},
-    {"memory", Verb::kMemory, Block::kNone, RestAsName},
+    {"memory", Verb::kMemory, Block::kNone, ParseMemory},
     {"clock", Verb::kClock, Block::kNone, ParseClock},
     {"create", Verb::kCreate, Block::kDefinition, NameClause},
     {"drop", Verb::kDrop, Block::kNone, NameClause},
@@ -253,6 +261,7 @@ constexpr Syntax kSyntax[] = {
     {"together", Verb::kTogether, Block::kNone, ParseTogether},
     {"close", Verb::kClose, Block::kNone, ParseWriterClauses},
     {"restart", Verb::kRestart, Block::kNone, NoClauses},
+    {"expire", Verb::kExpire, Block::kNone, NoClauses},
     {"overwrite", Verb::kOverwrite, Block::kWritten, ParseOverwrite},
     {"fail", Verb::kFault, Block::kNone, ParseFault},
     {"heal", Verb::kHeal, Block::kNone, NoClauses},

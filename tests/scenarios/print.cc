@@ -85,7 +85,7 @@ std::string Fault(const Statement& s) {
 std::string Body(const Statement& s) {
   switch (s.verb) {
     case Verb::kStore: return "store " + s.name + "\n";
-    case Verb::kMemory: return "memory " + s.name + "\n";
+    case Verb::kMemory: return "memory " + s.name + (s.full ? " with scratch" : "") + "\n";
     case Verb::kClock: return "clock +" + std::to_string(s.number.value_or(0)) + " ms\n";
     case Verb::kCreate: return "create " + s.name + "\n" + Definition(s);
     case Verb::kDrop: return "drop " + s.name + "\n";
@@ -102,6 +102,7 @@ std::string Body(const Statement& s) {
     case Verb::kClose: return "close" + WriterClauses(s) + "\n";
     case Verb::kRestart: return "restart\n";
     case Verb::kCompact: return std::string("compact table") + (s.full ? " full" : "") + "\n";
+    case Verb::kExpire: return "expire\n";
     case Verb::kOverwrite: return Overwrite(s);
     case Verb::kFault: return Fault(s);
     case Verb::kHeal: return "heal\n";

@@ -28,7 +28,7 @@ struct Row {
 
 enum class Verb {
   kStore,          // name: memory or local
-  kMemory,         // name: the budget of all writers' buffers, "1 mb"
+  kMemory,         // name: the budget of all writers' buffers, "1 mb"; full: rows may be put aside on disk
   kClock,          // number: milliseconds to go on
   kCreate,         // name, text (columns), primary_key, partition_by, options
   kDrop,           // name
@@ -44,6 +44,7 @@ enum class Verb {
   kClose,          // name
   kRestart,
   kCompact,    // full: by a process of its own
+  kExpire,     // as the table's options say
   kOverwrite,  // options (the partition), rows
   kFault,      // fault, number, text (part of the path), operation
   kHeal,

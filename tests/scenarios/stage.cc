@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
+#include "commit/expiry.h"
 #include "io/local_store.h"
 #include "io/memory_store.h"
 #include "tests/scenarios/rows.h"
@@ -67,6 +68,7 @@ Status Stage::Perform(const Statement& statement) {
       if (!writers_.empty()) return Invalid("memory is set before the first writer is there");
       HEADRACE_ASSIGN_OR_RETURN(const int64_t bytes, ParseMemorySize(statement.name));
       budget_ = std::make_unique<MemoryBudget>(bytes);
+      scratch_ = statement.full ? std::make_unique<LocalScratch>(TemporaryFolder()) : nullptr;
       return Status::OK();
     }
     case Verb::kClock: clock_->Advance(statement.number.value_or(0)); return Status::OK();
@@ -92,6 +94,10 @@ Status Stage::Perform(const Statement& statement) {
     case Verb::kClose: writers_.erase(statement.name); return Status::OK();
     case Verb::kRestart: Restart(); return Status::OK();
     case Verb::kCompact: return Compact(statement.full);
+    case Verb::kExpire: {
+      HEADRACE_ASSIGN_OR_RETURN(const Table table, OpenTable());
+      return Expire(table, {.retention = table.options.retention, .old_changelogs = true}).status();
+    }
     case Verb::kOverwrite: return Overwrite(statement);
     case Verb::kFault: return SetFault(statement);
     case Verb::kHeal:
@@ -176,6 +182,14 @@ Status Stage::Alter(const Statement& statement) {
 
 // ---- writers
 
+SessionOptions Stage::OptionsOf(const std::string& user) const {
+  return {.commit_user = user,
+          .budget = budget_.get(),
+          .compactors = nullptr,
+          .scratch = scratch_.get(),
+          .pool = nullptr};
+}
+
 int64_t Stage::IdentifierOf(const std::string& writer) const {
   const auto it = identifiers_.find(writer);
   return it == identifiers_.end() ? 0 : it->second;
@@ -185,10 +199,7 @@ Result<Stage::Writer*> Stage::WriterOf(const std::string& name) {
   if (const auto it = writers_.find(name); it != writers_.end()) return &it->second;
   Writer writer;
   HEADRACE_ASSIGN_OR_RETURN(writer.table, OpenTable());
-  HEADRACE_ASSIGN_OR_RETURN(writer.session, WriteSession::Open(writer.table, {.commit_user = name,
-                                                                              .budget = budget_.get(),
-                                                                              .compactors = nullptr,
-                                                                              .pool = nullptr}));
+  HEADRACE_ASSIGN_OR_RETURN(writer.session, WriteSession::Open(writer.table, OptionsOf(name)));
   return &(writers_[name] = std::move(writer));
 }
 
@@ -289,10 +300,7 @@ Status Stage::CommitTogether(const std::vector<std::string>& names) {
 Status Stage::Compact(bool full) {
   HEADRACE_ASSIGN_OR_RETURN(Table table, OpenTable());
   table.options.write_only = false;
-  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, {.commit_user = kCompactor,
-                                                                           .budget = budget_.get(),
-                                                                           .compactors = nullptr,
-                                                                           .pool = nullptr}));
+  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, OptionsOf(kCompactor)));
   HEADRACE_RETURN_NOT_OK(session->Compact(full));
   HEADRACE_ASSIGN_OR_RETURN(const PreparedCommit prepared,
                             session->PrepareCommit(++identifiers_[kCompactor], /*wait_for_compaction=*/true));
@@ -319,10 +327,7 @@ Status Stage::Overwrite(const Statement& statement) {
     filter.partitions = std::vector<BinaryRow>{std::move(row)};
   }
   HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table));
-  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, {.commit_user = kOverwriter,
-                                                                           .budget = budget_.get(),
-                                                                           .compactors = nullptr,
-                                                                           .pool = nullptr}));
+  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, OptionsOf(kOverwriter)));
   if (!statement.rows.empty()) {
     HEADRACE_ASSIGN_OR_RETURN(const auto batch, BatchOf(schema.fields, statement.rows));
     HEADRACE_RETURN_NOT_OK(session->Write(batch, KindsOf(statement.rows)));

@@ -18,6 +18,7 @@
 #include "base/memory_budget.h"
 #include "catalog/catalog.h"
 #include "io/fault_store.h"
+#include "io/scratch.h"
 #include "tests/scenarios/scenario.h"
 #include "write/session.h"
 
@@ -62,6 +63,7 @@ class Stage {
   Status SetStore(const Statement& statement);
   Status Create(const Statement& statement);
   Status Alter(const Statement& statement);
+  SessionOptions OptionsOf(const std::string& user) const;
   Result<Table> OpenTable() const;  // for writing, through the faults
   Result<Writer*> WriterOf(const std::string& name);
   // Closes the writer when its store failed.
@@ -88,7 +90,8 @@ class Stage {
   std::shared_ptr<FaultStore> faults_;
   std::string warehouse_ = "/warehouse";
   std::unique_ptr<MemoryBudget> budget_;
-  std::string table_;  // the table in use
+  std::unique_ptr<LocalScratch> scratch_;  // where rows are put aside; null: nowhere
+  std::string table_;                      // the table in use
   bool failing_ = false;
   std::map<std::string, int64_t> identifiers_;
   std::map<std::string, Writer> writers_;

@@ -24,6 +24,7 @@ class Historian {
   Historian(uint64_t seed, const HistoryOptions& options)
       : random_(seed), options_(options), shape_(&random_) {
     statements_.push_back(shape_.create());
+    if (random_.OneIn(2)) Add(Verb::kMemory, "64 mb").full = true;
   }
 
   std::vector<Statement> Tell() {
@@ -48,40 +49,44 @@ class Historian {
     // A fault is not awaited for ever.
     if (failing_ && random_.OneIn(3)) return EndFault();
     const uint64_t choice = random_.Below(100);
-    if (choice < 38) return Write();
-    if (choice < 62) return Commit();
-    if (choice < 68) {
+    if (choice < 36) return Write();
+    if (choice < 60) return Commit();
+    if (choice < 65) {
       Add(Verb::kFlush, AnyWriter());
       return;
     }
-    if (choice < 73) {
+    if (choice < 70) {
       Add(Verb::kCompactWriter, AnyWriter()).full = random_.OneIn(2);
       return;
     }
-    if (choice < 77) {
+    if (choice < 74) {
       Add(Verb::kPrepare, AnyWriter());
       return;
     }
-    if (choice < 81) {
+    if (choice < 77) {
       Add(Verb::kCompact).full = random_.OneIn(2);
       return;
     }
-    if (choice < 84) {
+    if (choice < 79) {
       Add(Verb::kClose, AnyWriter());
       return;
     }
-    if (choice < 87) {
+    if (choice < 82) {
       Add(Verb::kRestart);
       failing_ = false;
       return;
     }
-    if (choice < 90) return Overwrite();
-    if (choice < 92) {
+    if (choice < 85) return Overwrite();
+    if (choice < 87) {
       shape_.ChangeOption(&Add(Verb::kAlter));
       return;
     }
-    if (choice < 93) {
-      Add(Verb::kClock).number = random_.Between(1, 100'000);
+    if (choice < 90) {
+      Add(Verb::kExpire);
+      return;
+    }
+    if (choice < 92) {
+      Add(Verb::kClock).number = random_.Between(1, random_.OneIn(3) ? 4'000'000 : 100'000);
       return;
     }
     if (options_.faults && !failing_) BeginFault();

@@ -94,6 +94,7 @@ void Shape::DrawOptions() {
   maybe(3, "target-file-size", random_->OneIn(2) ? "1 kb" : "4 kb");
   maybe(3, "write-buffer-size", random_->OneIn(2) ? "1 kb" : "8 kb");
   maybe(6, "write-only", "true");
+  if (random_->OneIn(3)) DrawRetention();
   options["manifest.merge-min-count"] = std::to_string(random_->Between(2, 12));
   maybe(4, "manifest.full-compaction-threshold-size", "4 kb");
   maybe(6, "manifest.target-file-size", "2 kb");
@@ -101,6 +102,18 @@ void Shape::DrawOptions() {
   maybe(6, "metadata.stats-mode", random_->OneIn(2) ? "none" : "truncate(2)");
   maybe(6, "file.compression", random_->OneIn(2) ? "none" : "snappy");
   maybe(8, "parquet.enable.dictionary", "false");
+}
+
+// A statement makes fewer snapshots than are always kept: each can be looked at before it ends.
+void Shape::DrawRetention() {
+  auto& options = create_.options;
+  const int64_t least = random_->Between(6, 10);
+  options["snapshot.num-retained.min"] = std::to_string(least);
+  options["snapshot.num-retained.max"] = std::to_string(least + random_->Between(0, 4));
+  if (random_->OneIn(2)) options["snapshot.time-retained"] = "1 min";
+  if (!random_->OneIn(2)) return;
+  options["changelog.num-retained.min"] = std::to_string(least + 5);
+  options["changelog.num-retained.max"] = std::to_string(least + 20);
 }
 
 void Shape::ChangeOption(Statement* alter) {

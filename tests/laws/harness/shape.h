@@ -34,6 +34,7 @@ class Shape {
 
   void DrawColumns();
   void DrawOptions();
+  void DrawRetention();
   void AddColumn(const std::string& name, const std::string& type) { columns_.emplace_back(name, type); }
   std::vector<scenario::Cell> KeyCells(int64_t number) const;
   scenario::Row MakeRow(int8_t kind, int64_t number, const std::string& partition);

@@ -23,6 +23,7 @@ constexpr char kAcknowledgedLaw[] = "what was acknowledged is there";
 constexpr char kSnapshotLaw[] = "snapshots are dense and each was asked for";
 constexpr char kTableLaw[] = "what is named is there, in one split, and read alike in every way";
 constexpr char kFollowingLaw[] = "following snapshot by snapshot is one look at the range";
+constexpr char kDamageLaw[] = "a check finds no damage";
 constexpr char kHistoryLaw[] = "old snapshots stay as they were";
 
 class Trial {
@@ -176,6 +177,8 @@ class Trial {
          {scenario::CheckReferences(*then, snapshot), scenario::CheckSplits(*then, snapshot),
           scenario::CheckReaders(*then, snapshot, *rows)})
       if (!law.ok()) return Fail(kTableLaw, law.message(), {Check()});
+    if (const Status damage = scenario::CheckDamage(table, false); !damage.ok())
+      return Fail(kDamageLaw, damage.message(), {Check()});
     CheckChanges(table, id);
   }
 
@@ -206,17 +209,30 @@ class Trial {
     if (result_.failure.has_value() || !model_.has_value()) return;
     const auto table = stage_.LookAt();
     if (!table.ok()) return;
-    if (const Status following = scenario::CheckFollowing(*table, 1, seen_); seen_ > 0 && !following.ok())
+    const auto ids = ListSnapshotIds(*table);
+    if (!ids.ok()) return Fail(kHistoryLaw, ids.status().message(), {Check()});
+    if (ids->empty()) return;
+    if (const Status following = scenario::CheckFollowing(*table, ids->front().value, seen_); !following.ok())
       return Fail(kFollowingLaw, following.message(), {Check()});
-    for (int64_t id = 1; id <= seen_; ++id) {
-      const auto snapshot = ReadSnapshot(*table, SnapshotId(id));
-      const auto rows =
-          snapshot.ok() ? ReadThen(*table, *snapshot) : Result<std::vector<Row>>(snapshot.status());
-      if (!rows.ok()) return Fail(kHistoryLaw, rows.status().message(), {ReadOf(id, model_->RowsAt(id))});
-      if (const auto difference = scenario::Difference(model_->RowsAt(id), *rows, false))
-        return Fail(kHistoryLaw, "snapshot " + std::to_string(id) + ": " + *difference,
-                    {ReadOf(id, model_->RowsAt(id))});
-    }
+    if (const Status damage = scenario::CheckDamage(*table, true); !damage.ok())
+      return Fail(kDamageLaw, damage.message(), {Check()});
+    for (const SnapshotId id : *ids) CheckOld(*table, id);
+    const auto changelogs = ListChangelogIds(*table);
+    if (!changelogs.ok()) return Fail(kHistoryLaw, changelogs.status().message(), {Check()});
+    for (const SnapshotId id : *changelogs)
+      if (id <= SnapshotId(seen_)) CheckChanges(*table, id.value);
+  }
+
+  void CheckOld(const Table& table, SnapshotId id) {
+    const auto snapshot = ReadSnapshot(table, id);
+    const auto rows =
+        snapshot.ok() ? ReadThen(table, *snapshot) : Result<std::vector<Row>>(snapshot.status());
+    const std::vector<Row>& expected = model_->RowsAt(id.value);
+    if (!rows.ok()) return Fail(kHistoryLaw, rows.status().message(), {ReadOf(id.value, expected)});
+    if (const auto difference = scenario::Difference(expected, *rows, false))
+      return Fail(kHistoryLaw, "snapshot " + std::to_string(id.value) + ": " + *difference,
+                  {ReadOf(id.value, expected)});
+    CheckChanges(table, id.value);
   }
 
   static Result<std::vector<Row>> ReadThen(const Table& table, const Snapshot& snapshot) {
