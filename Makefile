@@ -11,11 +11,13 @@ PREFIX ?= /usr/local
 # make test TESTS='-R Manifest' passes options to ctest.
 TESTS ?=
 FUZZ_SECONDS ?= 60
+export SOAK_SECONDS ?= 3600
 
 CTEST = ctest --output-on-failure --no-tests=error
 
-# $(call tree,PRESET,TARGETS,CACHE…): configure, build. The unit tests run from build/dev (assertions on, quick to build); the
-# programs, and so the interop tests of them, are those of build/release, which is what a user gets.
+# $(call tree,PRESET,TARGETS,CACHE…): configure, build. The tests run from build/asan (assertions and sanitizers on), or from build/dev
+# (the same without sanitizers, quicker); the programs, and so the interop tests of them, are those of build/release, which is what a
+# user gets.
 tree = cmake --preset $(1) $(3) > build/$(1).configure.log || { cat build/$(1).configure.log; exit 1; }; \
        cmake --build build/$(1) --parallel $(JOBS) $(if $(2),--target $(2))
 
@@ -38,7 +40,15 @@ demo: build ## the worked example: one customer, four changes, what the table an
 	@build/bin/headrace demo
 
 .PHONY: test
-test: bootstrap ## build and run every test that needs no other program (TESTS='-R Name' chooses)
+test: bootstrap ## every test that needs no other program, under ASan and UBSan (TESTS='-R Name' chooses)
+	@$(call tree,asan,all all_verify_interface_header_sets)
+	@$(CTEST) --parallel $(JOBS) --test-dir build/asan $(TESTS)
+
+.PHONY: asan
+asan: test ## the same as test
+
+.PHONY: dev
+dev: bootstrap ## the same tests without sanitizers: quicker to build and to run
 	@$(call tree,dev,all all_verify_interface_header_sets)
 	@$(CTEST) --parallel $(JOBS) --test-dir build/dev $(TESTS)
 
@@ -62,21 +72,21 @@ lint: bootstrap ## layers, documentation, format, forbidden words
 format: bootstrap ## clang-format every tracked C++ file in place
 	@tools/lint --fix
 
-.PHONY: asan
-asan: bootstrap ## the tests under the address and undefined-behaviour sanitizers
-	@$(call tree,asan)
-	@$(CTEST) --parallel $(JOBS) --test-dir build/asan $(TESTS)
-
 .PHONY: tsan
-tsan: bootstrap ## the tests under the thread sanitizer
-	@$(call tree,tsan)
-	@$(CTEST) --parallel $(JOBS) --test-dir build/tsan $(TESTS)
+tsan: bootstrap ## the tests that run threads (label concurrent), under the thread sanitizer
+	@$(call tree,tsan,concurrent_tests)
+	@$(CTEST) --parallel $(JOBS) --test-dir build/tsan --label-regex '^concurrent$$' $(TESTS)
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
+fuzz: ## every fuzz target for FUZZ_SECONDS (60) each, FUZZ_JOBS (1) at a time
 	@scripts/bootstrap fuzz
 	@$(call tree,fuzz,fuzz)
 	@tests/fuzz/run build/fuzz $(FUZZ_SECONDS)
+
+.PHONY: soak
+soak: bootstrap ## random histories for SOAK_SECONDS (3600), optimised; stops at the first broken law, shrunk to a scenario
+	@$(call tree,release,headrace-soak)
+	@build/release/bin/headrace-soak
 
 .PHONY: tidy
 tidy: ## clang-tidy over the files changed since main (FILES='…' chooses)
