@@ -288,6 +288,49 @@ TEST_F(Sessions, BuffersStayInsideTheBudgetAndTheLargestFlushesFirst) {
   EXPECT_EQ(ReadByKey(table), expected);
 }
 
+TEST_F(Sessions, RowsBeyondTheBudgetWaitOnDiskAndACommitStillAddsOneFileABucket) {
+  const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "4"}, {"write-only", "true"}}).table;
+  MemoryBudget small(256 << 10);
+  LocalScratch scratch(::testing::TempDir());
+  IntRows expected;
+  const auto session = Must(WriteSession::Open(
+      table,
+      {.commit_user = "u", .budget = &small, .compactors = nullptr, .scratch = &scratch, .pool = nullptr}));
+  int64_t most_on_disk = 0;
+  for (int64_t commit = 1; commit <= 2; ++commit) {
+    for (int32_t i = 0; i < 40; ++i) {
+      std::vector<Row> rows;
+      for (int32_t k = 0; k < 1000; ++k) rows.push_back({i * 500 + k, i});
+      for (const Row& row : rows) expected[row.id] = row.v;
+      ASSERT_TRUE(WriteRows(session.get(), table, rows).ok());
+      EXPECT_LE(small.used(), small.limit());
+      most_on_disk = std::max(most_on_disk, scratch.bytes_in_use());
+    }
+    Must(CommitRows(session.get(), commit));
+    EXPECT_EQ(scratch.bytes_in_use(), 0);
+    EXPECT_EQ(ReadByKey(table), expected);
+  }
+  EXPECT_GT(most_on_disk, 0);
+  EXPECT_EQ(LevelsOf(table), "L0 L0 L0 L0 L0 L0 L0 L0");
+}
+
+TEST_F(Sessions, WithoutAPlaceForRowsTheErrorNamesTheFolderAndWhatWasCommittedStays) {
+  const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "1"}}).table;
+  MemoryBudget small(64 << 10);
+  LocalScratch scratch("/nowhere/to/be/found");
+  const auto session = Must(WriteSession::Open(
+      table,
+      {.commit_user = "u", .budget = &small, .compactors = nullptr, .scratch = &scratch, .pool = nullptr}));
+  ASSERT_TRUE(WriteRows(session.get(), table, {{1, 1}}).ok());
+  Must(CommitRows(session.get(), 1));
+  std::vector<Row> rows;
+  for (int32_t k = 0; k < 50'000; ++k) rows.push_back({k, k});
+  const Status status = WriteRows(session.get(), table, rows);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("/nowhere/to/be/found"));
+  EXPECT_EQ(ReadByKey(table), (IntRows{{1, 1}}));
+}
+
 TEST_F(Sessions, ABatchLargerThanTheBudgetIsWrittenInPieces) {
   const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "1"}}).table;
   MemoryBudget small(64 << 10);
