@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 TESTS ?=
 FUZZ_SECONDS ?= 60
 export SOAK_SECONDS ?= 3600
+KILLS ?= 150
 
 CTEST = ctest --output-on-failure --no-tests=error
 
@@ -51,6 +52,14 @@ asan: test ## the same as test
 dev: bootstrap ## the same tests without sanitizers: quicker to build and to run
 	@$(call tree,dev,all all_verify_interface_header_sets)
 	@$(CTEST) --parallel $(JOBS) --test-dir build/dev $(TESTS)
+
+.PHONY: crash
+crash: bootstrap ## a fault at every operation, KILLS (150) kills of each kind, 8 writers of 100 commits
+	@$(call tree,dev,crash_tests crash_race_tests kill_tests commit_tests many_writers_tests headrace)
+	@export HEADRACE_CRASH_ALL=1 HEADRACE_CRASH_KILLS=$(KILLS); \
+	build/dev/tests/crash_tests && build/dev/tests/crash_race_tests && build/dev/tests/kill_tests && build/dev/tests/commit_tests --gtest_filter='Renaming*:Racing*' && \
+	build/dev/tests/many_writers_tests && \
+	HEADRACE_PROGRAM=$$PWD/build/dev/bin/headrace HEADRACE_FIXTURES=$$PWD/tests/fixtures python3 tests/program/test_many_writers.py
 
 .PHONY: interop
 interop: ## both ways with Java Paimon and pypaimon

@@ -1,5 +1,6 @@
 // The program `headrace`: global options, one command, an exit status.
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -91,6 +92,8 @@ int Main(int argc, char** argv) {
 }  // namespace headrace::cli
 
 int main(int argc, char** argv) {
+  // A file that may not grow any further (ulimit -f) is an error to be told, not an end without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return headrace::cli::Main(argc, argv);
   } catch (const std::exception& error) {

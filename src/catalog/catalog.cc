@@ -15,6 +15,8 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kDatabaseSuffix = ".db";
+// What is left of a drop that was interrupted; nothing looks into it any more.
+constexpr std::string_view kDroppedPrefix = ".dropped-";
 constexpr size_t kMaxNameBytes = 200;  // a file name holds 255; suffixes and temporary names need the rest
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
@@ -141,6 +143,7 @@ Result<std::vector<std::string>> Catalog::ListTables(const std::string& database
   for (const FileInfo& child : children) {
     if (!child.is_directory) continue;
     std::string name(NameIn(child.path));
+    if (name.starts_with(kDroppedPrefix)) continue;
     HEADRACE_ASSIGN_OR_RETURN(const bool is_table, TableExists({database, name}));
     if (is_table) tables.push_back(std::move(name));
   }
@@ -189,8 +192,16 @@ Result<Table> Catalog::CreateTable(const TableIdentifier& name, NewTable table) 
 Status Catalog::DropTable(const TableIdentifier& name) {
   HEADRACE_RETURN_NOT_OK(RequireTable(name, "dropping"));
   HEADRACE_RETURN_NOT_OK(CheckNotALink(store_.get(), TablePath(name), "dropping table " + name.ToString()));
-  // Snapshots go before the schema: dropping half of a table leaves an empty one, never data that a new schema would bring back.
-  const std::string path = TablePath(name);
+  // At once out of the way, under a name that is no table's, so that half of a table is never seen. A store that cannot move folders deletes in
+  // place: snapshots before the schema, so that half of it is an empty table, never data that a new schema would bring back.
+  std::string path = TablePath(name);
+  const std::string aside =
+      DatabasePath(name.database) + "/" + std::string(kDroppedPrefix) + name.table + "." + NewUuid();
+  const Status moved = store_->RenameDirectory(path, aside);
+  if (moved.ok())
+    path = aside;
+  else if (!IsKind(moved, ErrorKind::kUnsupported))
+    return WithContext("dropping table " + name.ToString(), moved);
   for (const std::string_view folder : {"/snapshot", "/changelog", "/tag", "/branch", "/consumer", "/schema"})
     HEADRACE_RETURN_NOT_OK(store_->DeleteRecursively(path + std::string(folder)));
   return store_->DeleteRecursively(path);

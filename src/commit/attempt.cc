@@ -158,8 +158,7 @@ void TakeBack(const Table& table, const Snapshot& snapshot) {
 
 // After a publish that reported success. The files of a replaced snapshot stay: somebody may have read it.
 Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot) {
-  if (const Status same = CheckSameTable(table);
-      IsKind(same, ErrorKind::kNotFound) || IsKind(same, ErrorKind::kCommitConflict)) {
+  if (const Status same = CheckSameTable(table); IsKind(same, ErrorKind::kNotFound)) {
     TakeBack(table, snapshot);
     return same;
   }

@@ -59,9 +59,7 @@ class PartCommitter {
     if (result.ok() || IsKind(result.status(), ErrorKind::kCommitUnknown)) return result;
     Status why = result.status();
     // A table that is dropped in the middle of a commit fails it in many ways; this is the one to tell.
-    if (const Status same = CheckSameTable(table_);
-        IsKind(same, ErrorKind::kNotFound) || IsKind(same, ErrorKind::kCommitConflict))
-      why = same;
+    if (const Status same = CheckSameTable(table_); IsKind(same, ErrorKind::kNotFound)) why = same;
     if (unknown_.ok()) return why;
     // Whatever went wrong since, an earlier attempt may have succeeded.
     return CommitUnknown(why.message(), "; before that: ", unknown_.message());

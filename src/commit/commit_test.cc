@@ -232,8 +232,8 @@ TEST_F(Committing, ATableDroppedAndMadeAnewIsNotWrittenToByItsOldWriter) {
   Table stale = table_;
   old.time_millis -= 1;
   stale.schema = std::make_shared<const TableSchema>(old);
-  EXPECT_TRUE(IsKind(Commit(stale, CommitOf("u", 1, {ChangeOf(0, {{.name = "a"}})})).status(),
-                     ErrorKind::kCommitConflict));
+  EXPECT_TRUE(
+      IsKind(Commit(stale, CommitOf("u", 1, {ChangeOf(0, {{.name = "a"}})})).status(), ErrorKind::kNotFound));
   EXPECT_THAT(LiveNames(fresh), IsEmpty());
 }
 

@@ -81,8 +81,7 @@ TEST(DroppedTable, MadeAnewGetsNothingOfWhatWasMeantForTheOldOne) {
     std::optional<Table> anew;
     const Status done = CommitWithDropAt(at, true, &met, &made, &anew);
     if (!met) break;
-    EXPECT_TRUE(done.ok() || IsKind(done, ErrorKind::kCommitConflict) ||
-                IsKind(done, ErrorKind::kCommitUnknown))
+    EXPECT_TRUE(done.ok() || IsKind(done, ErrorKind::kNotFound) || IsKind(done, ErrorKind::kCommitUnknown))
         << done;
     refused += done.ok() ? 0 : 1;
     ASSERT_TRUE(anew.has_value());

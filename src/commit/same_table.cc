@@ -10,8 +10,9 @@ Status CheckSameTable(const Table& table) {
     return NotFound("committing to table ", table.name, ": it has been dropped since it was opened");
   HEADRACE_RETURN_NOT_OK(WithContext("committing to table " + table.name, schema.status()));
   if (*schema != *table.schema)
-    return CommitConflict("committing to table ", table.name,
-                          ": it has been dropped and created anew since it was opened; open it again");
+    return NotFound(
+        "committing to table ", table.name,
+        ": it has been dropped and created anew since it was opened; open it again to write to the new one");
   return Status::OK();
 }
 

@@ -81,8 +81,7 @@ class Life {
 
  private:
   Status Write(const Table& table, WriteSession* session, const Step& step, int number) {
-    HEADRACE_ASSIGN_OR_RETURN(const Batch batch, ToBatch(table, step.changes));
-    HEADRACE_RETURN_NOT_OK(session->Write(batch.rows, batch.kinds));
+    HEADRACE_RETURN_NOT_OK(WriteChanges(table, session, step.changes));
     if (step.full_compaction) HEADRACE_RETURN_NOT_OK(session->Compact(true));
     HEADRACE_ASSIGN_OR_RETURN(const PreparedCommit prepared, session->PrepareCommit(number, true));
     Status committed = session->Commit(prepared).status();
@@ -100,6 +99,11 @@ class Life {
 };
 
 }  // namespace
+
+Status WriteChanges(const Table& table, WriteSession* session, const std::vector<Change>& changes) {
+  HEADRACE_ASSIGN_OR_RETURN(const Batch batch, ToBatch(table, changes));
+  return session->Write(batch.rows, batch.kinds);
+}
 
 Progress Tell(const std::shared_ptr<Store>& store, const Story& story, OnFailure on_failure,
               const std::string& user) {

@@ -7,8 +7,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "catalog/table.h"
 #include "io/store.h"
 #include "tests/crash/story.h"
+#include "write/session.h"
 
 namespace headrace::crash {
 
@@ -27,6 +29,9 @@ enum class OnFailure {
   kEnd,    // the first failure ends the process
   kRetry,  // a commit that failed is tried again with the same prepared changes, a few times
 };
+
+// The rows of a step, into a session of a story's table.
+Status WriteChanges(const Table& table, WriteSession* session, const std::vector<Change>& changes);
 
 // `user` is the commit user: two tellers at once need two.
 Progress Tell(const std::shared_ptr<Store>& store, const Story& story, OnFailure on_failure,

@@ -64,13 +64,14 @@ Status AppendChanges(arrow::RecordBatchReader* reader, std::map<int64_t, std::ve
   }
 }
 
-Result<std::map<int64_t, std::vector<Change>>> ChangesOf(const Table& table) {
+Result<std::map<int64_t, std::vector<Change>>> ChangesOf(const Table& table,
+                                                         bool overwrites_are_legal = false) {
   HEADRACE_ASSIGN_OR_RETURN(const auto stream, ChangeStream::Open(table, {}));
   std::map<int64_t, std::vector<Change>> changes;
   while (true) {
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotChanges> next, stream->Next());
     if (!next.has_value()) return changes;
-    if (next->skipped_overwrite)
+    if (next->skipped_overwrite && !overwrites_are_legal)
       return Invalid("snapshot ", next->snapshot.id, " is an overwrite, which nobody wrote");
     if (next->rows != nullptr) HEADRACE_RETURN_NOT_OK(AppendChanges(next->rows.get(), &changes));
   }
@@ -243,11 +244,19 @@ Finding Witness(const std::shared_ptr<Store>& store, const Story& story, const P
   return Witness(store, {{kTeller, &story, &progress}}, before);
 }
 
-Result<std::vector<Row>> ReadState(const std::shared_ptr<Store>& store) {
-  HEADRACE_ASSIGN_OR_RETURN(const Table table, OpenForReading(store));
+Result<std::vector<Row>> ReadState(const Table& table) {
   HEADRACE_ASSIGN_OR_RETURN(const std::optional<Snapshot> latest, ReadLatestSnapshot(table));
   if (!latest.has_value()) return std::vector<Row>();
   return RowsOf(table, *latest);
+}
+
+Result<std::map<int64_t, std::vector<Change>>> ReadChanges(const Table& table) {
+  return ChangesOf(table, true);
+}
+
+Result<std::vector<Row>> ReadState(const std::shared_ptr<Store>& store) {
+  HEADRACE_ASSIGN_OR_RETURN(const Table table, OpenForReading(store));
+  return ReadState(table);
 }
 
 Result<std::map<int64_t, std::vector<Change>>> ReadChanges(const std::shared_ptr<Store>& store) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/table.h"
 #include "io/store.h"
 #include "tests/crash/story.h"
 #include "tests/crash/teller.h"
@@ -38,6 +39,10 @@ Finding Witness(const std::shared_ptr<Store>& store, const std::vector<Writer>& 
                 const Finding* before = nullptr);
 Finding Witness(const std::shared_ptr<Store>& store, const Story& story, const Progress& progress,
                 const Finding* before = nullptr);
+
+// The same of a table that is open.
+Result<std::vector<Row>> ReadState(const Table& table);
+Result<std::map<int64_t, std::vector<Change>>> ReadChanges(const Table& table);
 
 // Reads the newest state through a store that may fail: the rows, or the error. Never an error disguised as rows.
 Result<std::vector<Row>> ReadState(const std::shared_ptr<Store>& store);
