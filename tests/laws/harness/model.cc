@@ -94,6 +94,13 @@ Status Model::Observe(const Snapshot& snapshot) {
 
 const std::vector<Row>& Model::latest() const { return *states_.rbegin()->second.rows; }
 
+std::vector<std::vector<Cell>> Model::AbsentKeys() const {
+  std::vector<Key> keys;
+  for (const auto& [key, row] : newest_)
+    if (IsRetraction(row)) keys.push_back(key);
+  return keys;
+}
+
 std::vector<Row> Model::LatestWith(const std::string& writer, int64_t identifier) const {
   Model with = *this;
   if (const auto it = waiting_.find({writer, identifier}); it != waiting_.end()) with.Apply(it->second);

@@ -50,6 +50,8 @@ class Model {
   // Sorted rows; Precondition: the snapshot was observed.
   const std::vector<Row>& RowsAt(int64_t snapshot) const { return *states_.at(snapshot).rows; }
   const std::vector<Row>& latest() const;
+  // Keys that were written and whose row is gone now.
+  std::vector<std::vector<Cell>> AbsentKeys() const;
   // The latest rows if a waiting commit were in the table.
   std::vector<Row> LatestWith(const std::string& writer, int64_t identifier) const;
   // Whether these changes, as delivered for the snapshot, are those of its commit; nothing, or what is wrong.

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include <arrow/record_batch.h>
+
 #include "catalog/snapshots.h"
+#include "read/scan.h"
 #include "tests/laws/harness/model.h"
 #include "tests/scenarios/laws.h"
 #include "tests/scenarios/rows.h"
@@ -23,6 +26,8 @@ constexpr char kAcknowledgedLaw[] = "what was acknowledged is there";
 constexpr char kSnapshotLaw[] = "snapshots are dense and each was asked for";
 constexpr char kTableLaw[] = "what is named is there, in one split, and read alike in every way";
 constexpr char kFollowingLaw[] = "following snapshot by snapshot is one look at the range";
+constexpr size_t kMostAbsentKeysAsked = 10;
+constexpr char kGetLaw[] = "a key whose row is gone is not found";
 constexpr char kDamageLaw[] = "a check finds no damage";
 constexpr char kHistoryLaw[] = "old snapshots stay as they were";
 
@@ -179,7 +184,25 @@ class Trial {
       if (!law.ok()) return Fail(kTableLaw, law.message(), {Check()});
     if (const Status damage = scenario::CheckDamage(table, false); !damage.ok())
       return Fail(kDamageLaw, damage.message(), {Check()});
+    CheckAbsentKeys(*then, snapshot);
     CheckChanges(table, id);
+  }
+
+  // What is deleted is not found by its key either.
+  void CheckAbsentKeys(const Table& then, const Snapshot& snapshot) {
+    const std::vector<std::vector<Cell>> keys = model_->AbsentKeys();
+    const size_t stride = keys.size() / kMostAbsentKeysAsked + 1;
+    for (size_t i = 0; i < keys.size(); i += stride) {
+      const auto values = scenario::ValuesOf(then.schema->FieldsOf(then.schema->primary_keys), keys[i]);
+      const auto found = values.ok() ? FindByKey(then, snapshot, *values, {})
+                                     : Result<std::shared_ptr<arrow::RecordBatch>>(values.status());
+      if (found.ok() && *found == nullptr) continue;
+      Statement get;
+      get.verb = Verb::kGet;
+      get.at = snapshot.id.value;
+      get.key = keys[i];
+      return Fail(kGetLaw, found.ok() ? "a row is found" : found.status().message(), {get});
+    }
   }
 
   void CheckChanges(const Table& table, int64_t id) {
