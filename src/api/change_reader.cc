@@ -118,13 +118,6 @@ class StreamedChanges final : public ChangeReader {
   int64_t skipped_overwrites_ = 0;
 };
 
-// The oldest change retained: a long-lived changelog outlives its snapshot.
-Result<std::optional<SnapshotId>> EarliestChange(const Table& table) {
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<SnapshotId> changelogs, ListChangelogIds(table));
-  if (!changelogs.empty()) return changelogs.front();
-  return FindEarliestSnapshotId(table);
-}
-
 struct Start {
   SnapshotId from{1};
   std::optional<Snapshot> state;  // kFull: begin with this snapshot's rows
@@ -138,7 +131,7 @@ Result<Start> StartOf(const Table& table, const ChangesOptions& options) {
     return Start{SnapshotId(options.from_snapshot), std::nullopt};
   }
   if (options.from == ChangesOptions::From::kEarliest) {
-    HEADRACE_ASSIGN_OR_RETURN(std::optional<SnapshotId> earliest, EarliestChange(table));
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<SnapshotId> earliest, FindEarliestChangeId(table));
     return Start{earliest.value_or(SnapshotId(1)), std::nullopt};
   }
   HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> latest, ReadLatestSnapshot(table));

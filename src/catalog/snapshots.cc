@@ -1,5 +1,7 @@
 #include "catalog/snapshots.h"
 
+#include <algorithm>
+
 #include "catalog/numbered_files.h"
 
 namespace headrace {
@@ -115,6 +117,15 @@ Result<std::optional<Snapshot>> FindSnapshotOrChangelog(const Table& table, Snap
   HEADRACE_ASSIGN_OR_RETURN(auto snapshot, FindSnapshot(table, id));
   if (snapshot.has_value()) return snapshot;
   return FindChangelog(table, id);
+}
+
+Result<std::optional<SnapshotId>> FindEarliestChangeId(const Table& table) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<SnapshotId> changelogs, ListChangelogIds(table));
+  HEADRACE_ASSIGN_OR_RETURN(const auto earliest, FindEarliestSnapshotId(table));
+  if (changelogs.empty()) return earliest;
+  if (!earliest.has_value()) return changelogs.front();
+  // After a time in which no changelogs were left behind there is a gap, which no reader gets over.
+  return changelogs.back().value + 1 < earliest->value ? *earliest : std::min(changelogs.front(), *earliest);
 }
 
 Status WriteLatestSnapshotHint(const Table& table, SnapshotId id) {

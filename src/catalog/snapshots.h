@@ -35,6 +35,9 @@ Result<std::optional<Snapshot>> FindChangelog(const Table& table, SnapshotId id)
 // Where the changes of an id can still be read: its snapshot, else its long-lived changelog. Nothing: neither is there.
 Result<std::optional<Snapshot>> FindSnapshotOrChangelog(const Table& table, SnapshotId id);
 
+// The first id from which on all changes can be read: of the long-lived changelogs where they reach up to the snapshots.
+Result<std::optional<SnapshotId>> FindEarliestChangeId(const Table& table);
+
 // Tells later readers that `id` is the latest. A failure costs them a listing and nothing else.
 Status WriteLatestSnapshotHint(const Table& table, SnapshotId id);
 

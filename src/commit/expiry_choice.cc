@@ -13,6 +13,16 @@ struct Limits {
   int64_t time_ms;
 };
 
+Limits SnapshotLimits(const Retention& retention) {
+  return {retention.snapshot_min, retention.snapshot_max, retention.snapshot_ms};
+}
+
+Limits ChangelogLimits(const Retention& retention) {
+  return {retention.changelog_min.value_or(retention.snapshot_min),
+          retention.changelog_max.value_or(retention.snapshot_max),
+          retention.changelog_ms.value_or(retention.snapshot_ms)};
+}
+
 // Lets an end that is later than `at` be `at`, and remembers who did that.
 struct Bound {
   int64_t end;
@@ -47,7 +57,7 @@ Status CheckLimits(const Limits& limits, const char* what) {
 
 Result<IdRange> PickSnapshots(const ExpiryFacts& facts, const Retention& retention, const TimeOf& time_of,
                               std::vector<Hold>* holds) {
-  const Limits limits{retention.snapshot_min, retention.snapshot_max, retention.snapshot_ms};
+  const Limits limits = SnapshotLimits(retention);
   HEADRACE_RETURN_NOT_OK(CheckLimits(limits, "snapshot"));
   const int64_t earliest = facts.earliest.value;
   const int64_t latest = facts.latest.value;
@@ -75,9 +85,7 @@ Result<IdRange> PickSnapshots(const ExpiryFacts& facts, const Retention& retenti
 
 Result<IdRange> PickChangelogs(const ExpiryFacts& facts, const Retention& retention, IdRange snapshots,
                                const TimeOf& time_of) {
-  const Limits limits{retention.changelog_min.value_or(retention.snapshot_min),
-                      retention.changelog_max.value_or(retention.snapshot_max),
-                      retention.changelog_ms.value_or(retention.snapshot_ms)};
+  const Limits limits = ChangelogLimits(retention);
   HEADRACE_RETURN_NOT_OK(CheckLimits(limits, "changelog"));
   const bool gains = retention.changelogs_outlive() && !snapshots.empty();
   if (!facts.earliest_changelog.has_value() && !gains) return IdRange{};
@@ -103,6 +111,27 @@ Result<ExpiryChoice> PickExpired(const ExpiryFacts& facts, const Retention& rete
   HEADRACE_ASSIGN_OR_RETURN(choice.snapshots, PickSnapshots(facts, retention, time_of, &choice.holds));
   HEADRACE_ASSIGN_OR_RETURN(choice.changelogs, PickChangelogs(facts, retention, choice.snapshots, time_of));
   return choice;
+}
+
+Result<bool> IsUrgent(const ExpiryFacts& facts, const Retention& retention, const ExpiryChoice& choice,
+                      const TimeOf& time_of) {
+  constexpr int64_t kMany = 10;
+  struct Part {
+    IdRange range;
+    Limits limits;
+    int64_t step;  // whose age counts
+  };
+  const Part parts[] = {{choice.snapshots, SnapshotLimits(retention), 1},
+                        {choice.changelogs, ChangelogLimits(retention), 0}};
+  for (const Part& part : parts) {
+    if (part.range.empty()) continue;
+    const bool too_many = part.range.begin.value <= facts.latest.value - part.limits.max;
+    if (too_many || part.range.size() >= kMany) return true;
+    HEADRACE_ASSIGN_OR_RETURN(const auto time, time_of(SnapshotId(part.range.begin.value + part.step)));
+    const int64_t patience_ms = part.limits.time_ms / 10;
+    if (!time.has_value() || *time < facts.now_ms - part.limits.time_ms - patience_ms) return true;
+  }
+  return false;
 }
 
 std::vector<Consumer> PickIdleConsumers(const std::vector<Consumer>& consumers, const Retention& retention,

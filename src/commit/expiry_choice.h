@@ -58,6 +58,11 @@ struct ExpiryChoice {
 // kInvalid when the retention keeps at least more than it keeps at most.
 Result<ExpiryChoice> PickExpired(const ExpiryFacts& facts, const Retention& retention, const TimeOf& time_of);
 
+// Whether what is chosen should end now, rather than with what comes after it: when more is there than may be, when what has grown old are
+// ten or more, or when something is older by a tenth than it may be. So that a writer of many commits a second does not pay with each.
+Result<bool> IsUrgent(const ExpiryFacts& facts, const Retention& retention, const ExpiryChoice& choice,
+                      const TimeOf& time_of);
+
 // Consumers that have not moved for `consumer.expiration-time`. Those of our own jobs never end this way: a job says itself when it has.
 std::vector<Consumer> PickIdleConsumers(const std::vector<Consumer>& consumers, const Retention& retention,
                                         int64_t now_ms);

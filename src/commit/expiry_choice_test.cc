@@ -242,6 +242,31 @@ TEST(PickExpired, ATimeThatCannotBeReadEndsNothing) {
   EXPECT_TRUE(IsKind(PickExpired(FactsOf(c), c.retention, broken).status(), ErrorKind::kIo));
 }
 
+TEST(IsUrgent, WaitsForTenOldOnesOrATenthOfTheirTimeButNotWhereThereAreTooMany) {
+  const auto urgent = [](Case c) {
+    const ExpiryChoice choice = Must(PickExpired(FactsOf(c), c.retention, OneAMinute(c)));
+    EXPECT_FALSE(choice.snapshots.empty());
+    return Must(IsUrgent(FactsOf(c), c.retention, choice, OneAMinute(c)));
+  };
+  Case c;
+  c.retention.snapshot_min = 2;
+  c.now = 65;  // one to three are older than an hour
+  EXPECT_FALSE(urgent(c));
+  c.now = 68;  // the second came 66 minutes ago: one to six are older
+  EXPECT_FALSE(urgent(c));
+  c.now = 69;
+  EXPECT_TRUE(urgent(c));
+  c.now = 65;
+  c.retention.snapshot_max = 19;
+  EXPECT_TRUE(urgent(c));
+  c.retention.snapshot_max = 20;
+  EXPECT_FALSE(urgent(c));
+  c.earliest = 1;
+  c.retention.snapshot_ms = 1000 * kMinute;  // a tenth is more than all of them
+  c.now = 1013;
+  EXPECT_TRUE(urgent(c)) << "twelve";
+}
+
 TEST(PickIdleConsumers, TakesThoseThatHaveNotMovedButNoJobsOwn) {
   Retention retention;
   const std::vector<Consumer> consumers = {At("idle", 1, 1000), At("busy", 1, 9000),

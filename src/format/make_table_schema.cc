@@ -121,28 +121,6 @@ Status CheckFieldOptions(const TableSchema& schema) {
   return Status::OK();
 }
 
-Status CheckRetention(const TableSchema& schema, const std::string& kind) {
-  int64_t least = 1;
-  int64_t most = INT32_MAX;
-  const auto read = [&](const std::string& key, int64_t* out) -> Status {
-    const auto option = schema.options.find(key);
-    if (option == schema.options.end()) return Status::OK();
-    auto number = ParseInt(option->second, 1, INT32_MAX);
-    if (!number.ok()) return WithContext("table option '" + key + "'", number.status());
-    *out = *number;
-    return Status::OK();
-  };
-  HEADRACE_RETURN_NOT_OK(read(kind + ".num-retained.min", &least));
-  HEADRACE_RETURN_NOT_OK(read(kind + ".num-retained.max", &most));
-  if (least > most)
-    return Invalid("table option '", kind, ".num-retained.min' = ", least, " is above .max = ", most);
-  const auto time = schema.options.find(kind + ".time-retained");
-  if (time == schema.options.end()) return Status::OK();
-  auto millis = ParseDurationMs(time->second);
-  return millis.ok() ? Status::OK()
-                     : WithContext("table option '" + kind + ".time-retained'", millis.status());
-}
-
 // Types whose folders nobody else would find again.
 Status CheckPartitionTypes(const TableSchema& schema, const TableOptions& options) {
   for (const DataField& field : schema.FieldsOf(schema.partition_keys)) {
@@ -189,8 +167,6 @@ Result<TableSchema> MakeTableSchema(NewTable table, int64_t now_ms) {
   HEADRACE_ASSIGN_OR_RETURN(TableOptions options, ParseTableOptions(schema, Access::kWrite));
   HEADRACE_RETURN_NOT_OK(CheckBucketKey(schema, options));
   HEADRACE_RETURN_NOT_OK(CheckFieldOptions(schema));
-  HEADRACE_RETURN_NOT_OK(CheckRetention(schema, "snapshot"));
-  HEADRACE_RETURN_NOT_OK(CheckRetention(schema, "changelog"));
   HEADRACE_RETURN_NOT_OK(CheckPartitionTypes(schema, options));
   return schema;
 }

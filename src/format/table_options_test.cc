@@ -80,7 +80,17 @@ TEST(ParseTableOptions, ReadsEveryOptionOfTheStruct) {
                                                {"commit.max-retries", "3"},
                                                {"commit.timeout", "1 min"},
                                                {"commit.min-retry-wait", "5"},
-                                               {"commit.max-retry-wait", "PT1.5S"}}),
+                                               {"commit.max-retry-wait", "PT1.5S"},
+                                               {"snapshot.num-retained.min", "2"},
+                                               {"snapshot.num-retained.max", "20"},
+                                               {"snapshot.time-retained", "2 h"},
+                                               {"snapshot.expire.limit", "5"},
+                                               {"changelog.num-retained.min", "3"},
+                                               {"changelog.num-retained.max", "30"},
+                                               {"changelog.time-retained", "1 d"},
+                                               {"consumer.expiration-time", "7 d"},
+                                               {"consumer.changelog-only", "true"},
+                                               {"snapshot.expire.clean-empty-directories", "true"}}),
                                         Access::kWrite);
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   const TableOptions& o = *parsed;
@@ -111,6 +121,40 @@ TEST(ParseTableOptions, ReadsEveryOptionOfTheStruct) {
   EXPECT_EQ(o.commit_timeout_ms, 60000);
   EXPECT_EQ(o.commit_min_retry_wait_ms, 5);
   EXPECT_EQ(o.commit_max_retry_wait_ms, 1500);
+  const Retention& kept = o.retention;
+  EXPECT_EQ(kept.snapshot_min, 2);
+  EXPECT_EQ(kept.snapshot_max, 20);
+  EXPECT_EQ(kept.snapshot_ms, 2 * 3600000);
+  EXPECT_EQ(kept.limit, 5);
+  EXPECT_EQ(kept.changelog_min, 3);
+  EXPECT_EQ(kept.changelog_max, 30);
+  EXPECT_EQ(kept.changelog_ms, 24 * 3600000);
+  EXPECT_EQ(kept.consumer_ms, 7 * 24 * 3600000);
+  EXPECT_TRUE(kept.consumers_hold_changelogs_only && kept.clean_empty_directories);
+  EXPECT_TRUE(kept.changelogs_outlive());
+}
+
+TEST(ParseTableOptions, ChangelogsOutliveTheirSnapshotsWhereAnyOfTheirLimitsIsHigher) {
+  const auto outlive = [](Options options) {
+    return ParseTableOptions(Keyed(std::move(options)), Access::kWrite)
+        .ValueOrDie()
+        .retention.changelogs_outlive();
+  };
+  EXPECT_FALSE(outlive({}));
+  EXPECT_FALSE(outlive({{"changelog.time-retained", "1 h"}}));
+  EXPECT_TRUE(outlive({{"changelog.time-retained", "61 min"}}));
+  EXPECT_TRUE(outlive({{"changelog.num-retained.min", "11"}}));
+  EXPECT_TRUE(outlive({{"snapshot.num-retained.max", "20"}, {"changelog.num-retained.max", "21"}}));
+  EXPECT_FALSE(outlive({{"snapshot.num-retained.max", "20"}}));
+}
+
+TEST(ParseTableOptions, ALeastAboveTheMostCannotBeWrittenWith) {
+  for (const Options& options :
+       {Options{{"snapshot.num-retained.max", "9"}}, Options{{"changelog.num-retained.max", "9"}}}) {
+    EXPECT_TRUE(ParseTableOptions(Keyed(options), Access::kRead).ok());
+    const Status status = ParseTableOptions(Keyed(options), Access::kWrite).status();
+    EXPECT_TRUE(IsKind(status, ErrorKind::kInvalid)) << status;
+  }
 }
 
 TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {

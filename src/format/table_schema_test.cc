@@ -152,7 +152,7 @@ TEST(MakeTableSchema, RefusesWhatCannotBeATable) {  // B010 among them
        "has an aggregate function"},
       {{.options = {{"bucket", "2"}, {"fields.zz.stats-mode", "none"}}}, "column 'zz' does not exist"},
       {{.options = {{"bucket", "2"}, {"snapshot.num-retained.min", "5"}, {"snapshot.num-retained.max", "3"}}},
-       "is above .max = 3"},
+       "is more than 'snapshot.num-retained.max' = 3"},
       {{.options = {{"bucket", "2"}, {"changelog.time-retained", "soon"}}}, "not a duration"},
       {{.options = {{"bucket", "2"},
                     {"merge-engine", "partial-update"},

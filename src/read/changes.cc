@@ -151,9 +151,10 @@ class SnapshotBySnapshot final : public ChangeStream {
                         " is missing, although snapshots ", *earliest, " to ", newest,
                         " should all be there");
     }
+    HEADRACE_ASSIGN_OR_RETURN(const std::optional<SnapshotId> first, FindEarliestChangeId(table_));
     return SnapshotExpired("following table ", table_.name, ": snapshot ", next_.value,
-                           " has expired and left no changelog; snapshots are retained from ",
-                           earliest.has_value() ? earliest->value : 0, " to ", newest,
+                           " has expired, and its changes with it; changes are retained from snapshot ",
+                           first.has_value() ? first->value : 0, " to ", newest,
                            ". Begin anew with the full state, or retain more (changelog.time-retained)");
   }
 

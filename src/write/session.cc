@@ -104,7 +104,7 @@ class TableSession final : public WriteSession {
     }));
     HEADRACE_RETURN_NOT_OK(CatchUp(prepared, done));
     if (!table_.options.write_only && !done.snapshots.empty())
-      expiry_ = Expire(table_, {.retention = table_.options.retention, .old_changelogs = false}).status();
+      expiry_ = Expire(table_, {.retention = table_.options.retention, .patient = true}).status();
     return std::move(done.snapshots);
   }
 
