@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_set>
@@ -109,6 +110,7 @@ Status CheckLevels(const Table& table, const std::vector<ManifestEntry>& live,
 struct Compacted {
   int64_t deletes = 0;  // that are in its inputs and not in its outputs
   int64_t newest = -1;  // the largest sequence number of an input that may hold deletes
+  std::optional<Level> output;
   std::vector<const ManifestEntry*> inputs;
 };
 
@@ -138,6 +140,7 @@ Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>&
     Compacted& bucket = buckets[{entry.partition, entry.bucket}];
     const bool is_input = entry.kind == EntryKind::kDelete;
     if (is_input) removed.insert(IdentityOf(entry));
+    if (!is_input) bucket.output = std::max(bucket.output.value_or(Level(0)), entry.file.level);
     if (!MayHoldDeletes(entry)) continue;
     const int64_t deletes = entry.file.delete_row_count.value_or(entry.file.row_count);
     bucket.deletes += is_input ? deletes : -deletes;
@@ -150,6 +153,8 @@ Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>&
   for (const ManifestEntry& entry : live) {
     const auto bucket = buckets.find({entry.partition, entry.bucket});
     if (bucket == buckets.end() || bucket->second.deletes <= 0) continue;
+    // Above a deeper file a compaction keeps its deletes: those missing lost to newer rows of their keys.
+    if (bucket->second.output.has_value() && entry.file.level > *bucket->second.output) continue;
     if (entry.file.min_sequence > bucket->second.newest || removed.contains(IdentityOf(entry))) continue;
     for (const ManifestEntry* input : bucket->second.inputs) {
       if (input->file.max_sequence < entry.file.min_sequence) continue;

@@ -288,6 +288,26 @@ TEST_F(Sessions, BuffersStayInsideTheBudgetAndTheLargestFlushesFirst) {
   EXPECT_EQ(ReadByKey(table), expected);
 }
 
+TEST_F(Sessions, ACompactionOfNewRunsIsNotLostWhenKeysWereDeletedAndCameBack) {
+  const Table table =
+      MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "1"}, {"num-sorted-run.compaction-trigger", "3"}})
+          .table;
+  const auto session = Open(table);
+  std::vector<Row> many;
+  for (int32_t k = 0; k < 50'000; ++k) many.push_back({k, k * 7919});
+  ASSERT_TRUE(WriteRows(session.get(), table, many).ok());
+  ASSERT_TRUE(session->Compact(true).ok());
+  Must(CommitRows(session.get(), 1));
+  ASSERT_EQ(LevelsOf(table), "L3");
+  ASSERT_TRUE(WriteRows(session.get(), table, {{1, 0, 3}, {2, 0, 3}}).ok());
+  Must(CommitRows(session.get(), 2));
+  ASSERT_TRUE(WriteRows(session.get(), table, {{1, 10}, {2, 20}}).ok());
+  EXPECT_THAT(KindsOf(Must(CommitRows(session.get(), 3))), ElementsAre("APPEND", "COMPACT"));
+  EXPECT_EQ(LevelsOf(table), "L2 L3");
+  EXPECT_EQ(ReadByKey(table).size(), 50'000u);
+  EXPECT_EQ(ReadByKey(table)[1], 10);
+}
+
 TEST_F(Sessions, RowsBeyondTheBudgetWaitOnDiskAndACommitStillAddsOneFileABucket) {
   const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "4"}, {"write-only", "true"}}).table;
   MemoryBudget small(256 << 10);
