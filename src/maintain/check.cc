@@ -37,7 +37,7 @@ std::vector<Root> ReadRoots(CheckRun* run) {
 
 void CheckAll(CheckRun* run, const Root& root) {
   StateChecker checker(run, &root);
-  for (const NamedState& state : root.snapshots) checker.Check(state);
+  for (auto state = root.snapshots.rbegin(); state != root.snapshots.rend(); ++state) checker.Check(*state);
   for (const NamedState& state : root.changelogs) checker.Check(state);
   for (const NamedState& tag : root.tags) {
     // Most tags are copies of a snapshot that is still there.

@@ -209,7 +209,9 @@ void CheckConsumers(CheckRun* run, const Root& root) {
     const auto earliest = FindEarliestNumber(snapshots);
     const auto latest = FindLatestNumber(snapshots);
     std::optional<int64_t> first = earliest.ok() ? *earliest : std::nullopt;
-    if (first.has_value() && !root.changelogs.empty())
+    // Only changelogs that lead up to the snapshots are of use.
+    if (first.has_value() && !root.changelogs.empty() &&
+        root.changelogs.back().snapshot.id.value >= *first - 1)
       first = std::min(*first, root.changelogs.front().snapshot.id.value);
     CheckConsumer(run, file.path, first, latest.ok() ? *latest : std::nullopt);
   }

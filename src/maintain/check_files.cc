@@ -3,15 +3,13 @@
 #include <functional>
 #include <utility>
 
-#include "format/bucket_number.h"
 #include "format/column_stats.h"
 #include "lsm/key_order.h"
 #include "maintain/check_states.h"
+#include "read/key_bucket.h"
 
 namespace headrace {
 namespace {
-
-constexpr int32_t kPostponeBucket = -2;
 
 // Whatever a check of the file depends on: an entry that says the same is checked once.
 size_t HashOf(const ManifestEntry& entry, FileRole role) {
@@ -56,11 +54,6 @@ std::string Impossible(const TableSchema& schema, const ManifestEntry& entry) {
 }  // namespace
 
 std::optional<std::string> FileChecker::PathOf(const ManifestEntry& entry) {
-  if (!IsPlainName(entry.file.name)) {
-    run_->Add(FindingKind::kDataFileMissing, run_->path, "a data file named \"" + entry.file.name + "\"",
-              "a name of a file");
-    return std::nullopt;
-  }
   Result<std::string> path = root_->table.PathOf(entry);
   if (!path.ok()) {
     if (IsKind(path.status(), ErrorKind::kUnsupported)) {
@@ -100,35 +93,18 @@ bool FileChecker::CheckFacts(const ManifestEntry& entry, const std::string& path
 // The smallest and the largest key tell by themselves where the file belongs, without a look into it.
 void FileChecker::CheckKeyBucket(const ManifestEntry& entry, const std::string& path,
                                  const SchemaVersion& version, const BinaryRow& key) {
+  if (!version.bucket_function_known) return;
   const TableSchema& schema = *version.schema;
-  const std::vector<std::string> trimmed = schema.TrimmedPrimaryKeys();
-  const std::vector<std::string> bucket_keys = schema.BucketKeys();
-  if (entry.total_buckets <= 0 || !version.bucket_function_known || bucket_keys.empty()) return;
-  const Result<std::vector<Value>> values = DecodeBinaryRow(key, schema.TypesOf(trimmed));
+  const std::vector<std::string> names = schema.TrimmedPrimaryKeys();
+  const Result<std::vector<Value>> values = DecodeBinaryRow(key, schema.TypesOf(names));
   if (!values.ok()) return;
-  std::vector<Value> wanted;
-  for (const std::string& name : bucket_keys) {
-    const auto at = std::find(trimmed.begin(), trimmed.end(), name);
-    if (at == trimmed.end()) return;
-    wanted.push_back((*values)[static_cast<size_t>(at - trimmed.begin())]);
-  }
-  BucketId bucket;
-  if (version.placement.bucket_function == BucketFunction::kMod) {
-    if (const auto* narrow = std::get_if<int32_t>(&wanted[0])) {
-      bucket = BucketOfNumber(*narrow, entry.total_buckets);
-    } else if (const auto* wide = std::get_if<int64_t>(&wanted[0])) {
-      bucket = BucketOfNumber(*wide, entry.total_buckets);
-    } else {
-      return;
-    }
-  } else {
-    const Result<BinaryRow> row = EncodeBinaryRow(wanted, schema.TypesOf(bucket_keys));
-    if (!row.ok()) return;
-    bucket = BucketOfHash(HashBinaryRow(row->bytes), entry.total_buckets);
-  }
-  if (bucket == entry.bucket) return;
+  NamedValues named;
+  for (size_t i = 0; i < names.size(); ++i) named[names[i]] = (*values)[i];
+  const Result<std::optional<BucketId>> bucket =
+      BucketOfKey(schema, version.placement.bucket_function, named, entry.total_buckets);
+  if (!bucket.ok() || !bucket->has_value() || **bucket == entry.bucket) return;
   run_->Add(FindingKind::kKeyInWrongBucket, path,
-            Told("a smallest or largest key that belongs to bucket ", bucket, " of ", entry.total_buckets),
+            Told("a smallest or largest key that belongs to bucket ", **bucket, " of ", entry.total_buckets),
             Told("keys of bucket ", entry.bucket));
 }
 
@@ -183,8 +159,7 @@ bool FileChecker::CheckSize(const ManifestEntry& entry, FileRole role, const std
 void FileChecker::CheckExtraFiles(const ManifestEntry& entry, const std::string& path) {
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   for (const std::string& extra : entry.file.extra_files) {
-    const auto info = IsPlainName(extra) ? run_->store->Stat(directory + extra)
-                                         : Result<std::optional<FileInfo>>(std::nullopt);
+    const auto info = run_->store->Stat(directory + extra);
     if (info.ok() && info->has_value()) continue;
     run_->Add(FindingKind::kExtraFileMissing, directory + extra,
               info.ok() ? std::string("no such file") : info.status().message(),

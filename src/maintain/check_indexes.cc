@@ -101,11 +101,6 @@ void CheckIndexFile(CheckRun* run, const Root& root, const IndexManifestEntry& e
                     const std::string& manifest, const LiveRows& live) {
   if (entry.external_path.has_value()) return;  // outside the table: its store is not at hand
   std::string path = run->path + "/index/" + entry.file_name;
-  if (!IsPlainName(entry.file_name)) {
-    run->Add(FindingKind::kIndexFileMissing, manifest, "an index file named \"" + entry.file_name + "\"",
-             "a name of a file");
-    return;
-  }
   auto info = run->store->Stat(path);
   if (info.ok() && !info->has_value()) {
     // `index-file-in-data-file-dir` puts it beside the data.
@@ -145,9 +140,7 @@ void CheckIndexes(CheckRun* run, const Root& root, const NamedState& state,
   const std::string path = run->path + "/manifest/" + name;
   run->Refer(path);
   ++run->looked_at.manifests;
-  const Result<std::string> bytes = IsPlainName(name)
-                                        ? ReadBounded(run->store.get(), path, kMostManifestBytes)
-                                        : NotFound("no name of a file in manifest/");
+  const Result<std::string> bytes = ReadBounded(run->store.get(), path, kMostManifestBytes);
   if (IsKind(bytes.status(), ErrorKind::kNotFound)) {
     run->Add(FindingKind::kIndexManifestMissing, path, "no such file",
              Told("snapshot ", state.snapshot.id, " names it"));

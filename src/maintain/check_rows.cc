@@ -21,7 +21,6 @@ namespace headrace {
 namespace {
 
 constexpr int64_t kBatchRows = 32768;
-constexpr int32_t kPostponeBucket = -2;
 constexpr int8_t kLargestKind = 3;
 
 // A reader whose batches are handed out in pieces of the length asked for.

@@ -98,8 +98,8 @@ Result<std::string> ReadBounded(Store* store, const std::string& path, int64_t m
 inline constexpr int64_t kMostJsonBytes = 64LL << 20;
 inline constexpr int64_t kMostManifestBytes = 1LL << 30;
 
-// A name of a file in a given folder: not empty, and leading nowhere else.
-bool IsPlainName(std::string_view name);
+// Rows of tables with `bucket` = -2 wait in this one until a compaction assigns theirs.
+inline constexpr int32_t kPostponeBucket = -2;
 
 // Reads and checks schema/schema-N below root->path, which must be set.
 void CheckSchemas(CheckRun* run, Root* root);

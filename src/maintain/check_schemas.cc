@@ -166,11 +166,6 @@ Result<std::string> ReadBounded(Store* store, const std::string& path, int64_t m
   return store->ReadAll(path);
 }
 
-bool IsPlainName(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
-         name.find('\0') == std::string_view::npos;
-}
-
 void CheckSchemas(CheckRun* run, Root* root) {
   const NumberedFolder folder{run->store.get(), root->path + "/schema", "schema-"};
   const Result<std::vector<int64_t>> ids = ListNumbers(folder);

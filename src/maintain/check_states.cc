@@ -80,11 +80,6 @@ struct StateChecker::Fold {
 std::optional<std::vector<ManifestFileMeta>> StateChecker::ReadList(const NamedState& state,
                                                                     const std::string& list,
                                                                     std::optional<int64_t> list_bytes) {
-  if (!IsPlainName(list)) {
-    run_->Add(FindingKind::kManifestListMissing, state.file, "a manifest list named \"" + list + "\"",
-              "a name of a file in manifest/");
-    return std::nullopt;
-  }
   const std::string path = ManifestFile(*run_, list);
   run_->Refer(path);
   ++run_->looked_at.manifests;
@@ -110,12 +105,6 @@ std::optional<std::vector<ManifestFileMeta>> StateChecker::ReadList(const NamedS
 std::optional<std::vector<ManifestEntry>> StateChecker::ReadOne(const ManifestFileMeta& manifest,
                                                                 const std::string& list_path) {
   const bool first_time = checked_manifests_.insert(HashOf(manifest)).second;
-  if (!IsPlainName(manifest.name)) {
-    if (first_time)
-      run_->Add(FindingKind::kManifestMissing, list_path, "a manifest named \"" + manifest.name + "\"",
-                "a name of a file in manifest/");
-    return std::nullopt;
-  }
   const std::string path = ManifestFile(*run_, manifest.name);
   run_->Refer(path);
   const Result<std::string> bytes = ReadBounded(run_->store.get(), path, kMostManifestBytes);
@@ -276,17 +265,18 @@ void StateChecker::CheckData(const NamedState& state) {
   ReferTo(delta.entries);
   Fold fold;
   fold.Take(base.entries);
-  const bool follows =
-      last_id_.has_value() && last_id_->value == snapshot.id.value - 1 && state.kind == StateKind::kSnapshot;
-  if (follows && base.complete && fold.LiveHash() != last_live_) {
-    run_->Add(FindingKind::kBaseDiffers, state.file, "its base manifest list adds up to other files",
-              Told("the live files of snapshot ", last_id_->value));
-  }
+  const uint64_t base_live = fold.LiveHash();
   fold.Take(delta.entries);
   const bool complete = base.complete && delta.complete;
   if (complete) CheckFold(state, fold, delta);
-  last_id_ = complete && state.kind == StateKind::kSnapshot ? std::optional(snapshot.id) : std::nullopt;
-  last_live_ = fold.LiveHash();
+  const bool is_before =
+      state.kind == StateKind::kSnapshot && next_.has_value() && next_->id.value - 1 == snapshot.id.value;
+  if (is_before && complete && fold.LiveHash() != next_->base_live) {
+    run_->Add(FindingKind::kBaseDiffers, next_->file, "its base manifest list adds up to other files",
+              Told("the live files of snapshot ", snapshot.id));
+  }
+  next_.reset();
+  if (base.complete && state.kind == StateKind::kSnapshot) next_ = {snapshot.id, state.file, base_live};
 
   std::vector<ManifestEntry> live;
   for (Entries* part : {&base, &delta}) {
@@ -335,8 +325,7 @@ void StateChecker::CheckStatistics(const NamedState& state) {
   const std::string& name = *state.snapshot.statistics;
   const std::string path = run_->path + "/statistics/" + name;
   run_->Refer(path);
-  const Result<std::string> bytes = IsPlainName(name) ? ReadBounded(run_->store.get(), path, kMostJsonBytes)
-                                                      : NotFound("no name of a file in statistics/");
+  const Result<std::string> bytes = ReadBounded(run_->store.get(), path, kMostJsonBytes);
   const Status readable = bytes.ok() ? ParseJson(*bytes, path).status() : bytes.status();
   if (!readable.ok()) run_->Add(FindingKind::kStatisticsMissing, path, readable.message(), NamedBy(state));
 }
@@ -355,7 +344,7 @@ void StateChecker::ReferTo(const std::vector<ManifestEntry>& entries) {
 
 // What is no part of a state any more, as far as it is still there: nothing is demanded of it.
 void StateChecker::ReferToList(const std::string& list) {
-  if (!run_->options.all || !IsPlainName(list)) return;
+  if (!run_->options.all) return;
   const std::string path = ManifestFile(*run_, list);
   run_->Refer(path);
   const Result<std::string> bytes = ReadBounded(run_->store.get(), path, kMostManifestBytes);
@@ -363,7 +352,6 @@ void StateChecker::ReferToList(const std::string& list) {
       bytes.ok() ? ReadManifestList(*bytes, path) : Result<std::vector<ManifestFileMeta>>(bytes.status());
   if (!manifests.ok()) return;
   for (const ManifestFileMeta& manifest : *manifests) {
-    if (!IsPlainName(manifest.name)) continue;
     const std::string file = ManifestFile(*run_, manifest.name);
     run_->Refer(file);
     const Result<std::string> content = ReadBounded(run_->store.get(), file, kMostManifestBytes);

@@ -1,7 +1,7 @@
 // Looking into states: manifests, the files they fold to, buckets and levels, indexes; rows where they are asked for.
 //
-// One StateChecker looks into the states of one root, snapshots in ascending order, and remembers what it has checked: a manifest or a
-// file that many snapshots share is read once. One thread.
+// One StateChecker looks into the states of one root, the newest snapshot first, and remembers what it has checked: what is wrong with a
+// manifest or a file that many snapshots share is told once, for the newest of them, which does not expire meanwhile. One thread.
 #pragma once
 
 #include <cstdint>
@@ -87,9 +87,13 @@ class StateChecker {
   FileChecker files_;
   std::unordered_set<size_t> checked_manifests_;  // hashes of a name and what a list says of it
   std::unordered_set<std::string> checked_lists_;
-  // The state before, to compare the next one's beginning with.
-  std::optional<SnapshotId> last_id_;
-  uint64_t last_live_ = 0;
+  // The snapshot looked at before this one: what it begins with must be what this one ends with.
+  struct Next {
+    SnapshotId id;
+    std::string file;
+    uint64_t base_live = 0;
+  };
+  std::optional<Next> next_;
 };
 
 }  // namespace headrace

@@ -9,20 +9,18 @@
 
 #include "base/text.h"
 #include "catalog/snapshots.h"
-#include "format/bucket_number.h"
 #include "lsm/decide.h"
 #include "lsm/levels.h"
 #include "lsm/run_reader.h"
 #include "lsm/versions.h"
 #include "maintain/findings.h"
+#include "read/key_bucket.h"
 #include "read/split_rows.h"
 
 namespace headrace {
 namespace {
 
 constexpr int64_t kBatchRows = 4096;  // one row is wanted of each file
-
-using NamedValues = std::map<std::string, Value>;
 
 Result<NamedValues> CheckedKey(const Table& table, const std::vector<std::pair<std::string, Value>>& key) {
   const TableSchema& schema = *table.schema;
@@ -46,28 +44,6 @@ Result<NamedValues> CheckedKey(const Table& table, const std::vector<std::pair<s
       return Invalid(doing, name, "=… is missing; the primary key is ", Joined(schema.primary_keys));
   }
   return values;
-}
-
-std::vector<Value> ValuesOf(const NamedValues& key, const std::vector<std::string>& names) {
-  std::vector<Value> values;
-  for (const std::string& name : names) values.push_back(key.at(name));
-  return values;
-}
-
-// The bucket of the key among `total`; nothing where it does not follow from the key.
-Result<std::optional<BucketId>> BucketOf(const Table& table, const NamedValues& key, int32_t total) {
-  const std::vector<std::string> names = table.schema->BucketKeys();
-  const bool known =
-      std::all_of(names.begin(), names.end(), [&](const std::string& name) { return key.contains(name); });
-  if (total <= 0 || names.empty() || !known) return std::nullopt;
-  const std::vector<Value> values = ValuesOf(key, names);
-  if (table.options.bucket_function == BucketFunction::kMod) {
-    if (const auto* narrow = std::get_if<int32_t>(&values[0])) return BucketOfNumber(*narrow, total);
-    if (const auto* wide = std::get_if<int64_t>(&values[0])) return BucketOfNumber(*wide, total);
-    return std::nullopt;
-  }
-  HEADRACE_ASSIGN_OR_RETURN(const BinaryRow row, EncodeBinaryRow(values, table.schema->TypesOf(names)));
-  return BucketOfHash(HashBinaryRow(row.bytes), total);
 }
 
 Result<bool> IsWantedPartition(const Table& table, const NamedValues& key, const BinaryRow& partition) {
@@ -146,12 +122,15 @@ class Explanation {
     HEADRACE_ASSIGN_OR_RETURN(encoded_, order_.Encode(ValuesOf(key_, trimmed)));
     HEADRACE_ASSIGN_OR_RETURN(columns_,
                               MergeColumns::Make(schema_, policy_, schema_.ColumnNames(), true, false));
-    HEADRACE_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> live, LiveFiles(table_, snapshot));
+    EntryFilter filter;
+    filter.detail = EntryDetail::kWithoutStatistics;
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> live, LiveFiles(table_, snapshot, filter));
     std::map<std::pair<BinaryRow, BucketId>, std::vector<TreeFilePtr>> files;
     for (const ManifestEntry& entry : live) {
       HEADRACE_ASSIGN_OR_RETURN(const bool wanted, IsWantedPartition(table_, key_, entry.partition));
-      HEADRACE_ASSIGN_OR_RETURN(const std::optional<BucketId> bucket,
-                                BucketOf(table_, key_, entry.total_buckets));
+      HEADRACE_ASSIGN_OR_RETURN(
+          const std::optional<BucketId> bucket,
+          BucketOfKey(schema_, table_.options.bucket_function, key_, entry.total_buckets));
       if (!wanted || (bucket.has_value() && *bucket != entry.bucket)) continue;
       HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(order_, entry.file));
       files[{entry.partition, entry.bucket}].push_back(std::move(file));

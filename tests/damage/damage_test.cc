@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -87,6 +88,24 @@ TEST(Check, TakesWhatExpiryRemovesMeanwhileForNoDamage) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(expired);
   EXPECT_THAT(KindsOf(*report, true), testing::ElementsAre("expired-meanwhile")) << Text(*report);
+}
+
+TEST(Check, TellsOfDamageThatASnapshotWhichExpiresMeanwhileSharesWithLaterOnes) {
+  const ForgedTable table("append");
+  ASSERT_GT(table.LatestId(), 1);
+  table.Remove(table.FileOf(table.Delta(1).at(0)));
+  const CheckTarget target{std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), table.path(),
+                           "db.t"};
+  bool expired = false;
+  CheckOptions options;
+  options.all = true;
+  options.progress = [&](const CheckProgress&) {
+    if (!std::exchange(expired, true)) table.Remove("snapshot/snapshot-1");
+  };
+  const Result<CheckReport> report = RunCheck(target, options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(expired);
+  EXPECT_THAT(KindsOf(*report, true), testing::ElementsAre("data-file-missing")) << Text(*report);
 }
 
 TEST(Check, FindsNothingBesideAWriterThatCommitsAllTheTime) {
