@@ -2,7 +2,8 @@
 //
 // One thread calls it; compactions run beside it on `compactors`. Sequence numbers of a bucket continue after the largest in its
 // live files and strictly increase. All buffers draw on one budget: past it the largest bucket puts its rows aside on local disk, or flushes
-// where it must not. Buckets are opened when rows come for them and closed when they have been idle for a commit. A session sees the table as it was at its last commit; what other writers
+// where it must not. Buckets are opened when rows come for them and closed when they have been idle for a commit. A session sees the
+// table as it was at its last commit; what other writers
 // committed meanwhile is taken in then. A compaction that loses to another writer is dropped; rows never are. After an error of
 // PrepareCommit or Commit other than kCommitUnknown (commit again) the session is closed and opened anew.
 // Source: AbstractFileStoreWrite, MergeTreeWriter, KeyAndBucketExtractor.
