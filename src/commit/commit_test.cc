@@ -370,8 +370,11 @@ TEST_F(CommittingThroughFaults, ASnapshotThatAnothersRenameReplacedIsCommittedAn
     other.uuid.reset();
     other.commit_user = "java";
     const std::string none = Must(EncodeManifestList({}, {}));
-    ASSERT_TRUE(made_.store->Replace(ManifestPath(table_, "manifest-list-java-0"), none).ok());
-    other.base_manifest_list = other.delta_manifest_list = "manifest-list-java-0";
+    other.base_manifest_list = "manifest-list-java-0";
+    other.delta_manifest_list = "manifest-list-java-1";
+    for (const std::string& list : {other.base_manifest_list, other.delta_manifest_list})
+      ASSERT_TRUE(made_.store->Replace(ManifestPath(table_, list), none).ok());
+    other.base_manifest_list_bytes = other.delta_manifest_list_bytes = none.size();
     other.total_record_count = 0;
     ASSERT_TRUE(made_.store->Replace(SnapshotPath(table_, SnapshotId(1)), SerializeSnapshot(other)).ok());
   });

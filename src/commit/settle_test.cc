@@ -188,6 +188,7 @@ TEST_F(Settling, ASnapshotReplacedAfterOthersWereBuiltOnItIsToldAndNotCommittedT
   const std::string none = Must(EncodeManifestList({}, {}));
   ASSERT_TRUE(made_.store->Replace(ManifestPath(table, "manifest-list-java-0"), none).ok());
   javas.delta_manifest_list = "manifest-list-java-0";
+  javas.delta_manifest_list_bytes = none.size();
   ASSERT_TRUE(made_.store->Replace(SnapshotPath(table, ours.id), SerializeSnapshot(javas)).ok());
   EXPECT_FALSE(Must(StaysThere(table, ours)));
   EXPECT_TRUE(Must(IsBuiltUpon(table, ours)));

@@ -37,9 +37,10 @@ Status CheckNames(const Snapshot& snapshot, std::string_view origin) {
     if (const char* wrong = WhyNotAFileName(*name))
       return Corruption(origin, ": \"", key, "\" is ", QuoteJson(*name), ", ", wrong);
   }
-  if (snapshot.base_manifest_list == snapshot.delta_manifest_list)
-    return Corruption(origin, ": \"baseManifestList\" and \"deltaManifestList\" are both ",
-                      QuoteJson(snapshot.base_manifest_list));
+  const std::string_view base = snapshot.base_manifest_list, delta = snapshot.delta_manifest_list;
+  if (base == delta || base == snapshot.changelog_manifest_list || delta == snapshot.changelog_manifest_list)
+    return Corruption(origin, ": two of \"baseManifestList\" ", QuoteJson(base), ", \"deltaManifestList\" ",
+                      QuoteJson(delta), " and \"changelogManifestList\" are one file");
   if (snapshot.changelog_manifest_list_bytes.has_value() && !snapshot.changelog_manifest_list.has_value())
     return Corruption(origin,
                       ": \"changelogManifestList\" is missing, although \"changelogManifestListSize\" is ",

@@ -67,6 +67,8 @@ TEST(Snapshot, DamageNamesTheFileAndTheKey) {
       {std::string(kLeast) + R"(, "totalRecordCount": 1.5})", "totalRecordCount"},
       {std::string(kLeast) + R"(, "properties": {"a": 1}})", "properties"},
       {std::string(kLeast) + R"(, "deltaManifestList": "b"})", "deltaManifestList"},
+      {std::string(kLeast) + R"(, "changelogManifestList": "b"})", "changelogManifestList"},
+      {std::string(kLeast) + R"(, "changelogManifestList": "d"})", "changelogManifestList"},
       {std::string(kLeast) + R"(, "changelogManifestListSize": 7})", "changelogManifestList"},
       {std::string(kLeast) + R"(, "baseManifestList": "../b"})", "baseManifestList"},
       {std::string(kLeast) + R"(, "deltaManifestList": ""})", "deltaManifestList"},
