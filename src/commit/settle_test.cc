@@ -176,6 +176,22 @@ TEST_F(Settling, GivesAWriterThatWasKilledUpAfterAWhileAndIsNotHeldUpByItAgain) 
   EXPECT_EQ(WaitedMs(), before) << "its file is old by now";
 }
 
+TEST_F(Settling, AClockThatStepsBackMakesNoWaitAndNoCommitEndless) {
+  ASSERT_TRUE(PutTemporary(".snapshot-1.0-0.tmp").ok());
+  const auto faults = std::make_shared<FaultStore>(made_.store);
+  int64_t looks = 0;
+  faults->SetHook([&](StoreOperation operation, const std::string&) {
+    if (operation != StoreOperation::kStat) return;
+    made_.clock->Advance(-60'000);
+    ++looks;
+  });
+  const Table table = Reopened(made_.table, faults);
+  const auto made = Must(Commit(table, CommitOf("u", 1, {ChangeOf(0, {{.name = "a"}}, {}, {}, 1)})));
+  EXPECT_EQ(made[0].id, SnapshotId(1));
+  EXPECT_GT(looks, 100);
+  EXPECT_LT(looks, 2000);
+}
+
 TEST_F(Settling, ASnapshotReplacedAfterOthersWereBuiltOnItIsToldAndNotCommittedTwice) {
   const Table& table = made_.table;
   const Snapshot ours = Must(Commit(table, CommitOf("u", 1, {ChangeOf(0, {{.name = "a"}}, {}, {}, 1)})))[0];

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -52,12 +53,18 @@ Ending RunProgram(const std::string& program, const std::vector<std::string>& ar
     ending.err = "cannot start " + program;
     return ending;
   }
-  if (kill_after_us.has_value()) {
-    std::this_thread::sleep_for(std::chrono::microseconds(*kill_after_us));
-    kill(child, SIGKILL);  // not waited for yet, so the number is still the child's, even if it has ended
-  }
   int status = 0;
-  waitpid(child, &status, 0);
+  bool ended = false;
+  if (kill_after_us.has_value()) {
+    const auto moment = std::chrono::steady_clock::now() + std::chrono::microseconds(*kill_after_us);
+    while (!ended && std::chrono::steady_clock::now() < moment) {
+      const auto rest = moment - std::chrono::steady_clock::now();
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(rest, std::chrono::milliseconds(1)));
+      ended = waitpid(child, &status, WNOHANG) == child;
+    }
+    if (!ended) kill(child, SIGKILL);  // not waited for yet, so the number is still the child's
+  }
+  if (!ended) waitpid(child, &status, 0);
   ending.killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   ending.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   ending.out = ReadFile(out);
