@@ -54,13 +54,7 @@ Status CheckCounts(const ManifestFileMeta& manifest, const std::string& path,
 // The manifests of one list that may hold wanted entries.
 Result<std::vector<ManifestFileMeta>> WantedManifests(const Table& table, const Snapshot& snapshot,
                                                       const std::string& list, const EntryMatcher& matcher) {
-  const std::string path = ManifestPath(table, list);
-  const auto read = [&]() -> Result<std::vector<ManifestFileMeta>> {
-    HEADRACE_ASSIGN_OR_RETURN(const std::string bytes,
-                              ReadMetadata(table, path, ListBytesOf(snapshot, list)));
-    return ReadManifestList(bytes, path);
-  };
-  auto manifests = read();
+  auto manifests = ReadManifestList(table, list, ListBytesOf(snapshot, list));
   if (!manifests.ok()) return ExplainFailure(table, snapshot, "manifest list " + list, manifests.status());
   std::vector<ManifestFileMeta> wanted;
   for (ManifestFileMeta& manifest : *manifests) {
@@ -139,10 +133,11 @@ class DeletedFiles {
 
 }  // namespace
 
-Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const std::string& name) {
+Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const std::string& name,
+                                                       std::optional<int64_t> bytes) {
   const std::string path = ManifestPath(table, name);
-  HEADRACE_ASSIGN_OR_RETURN(const std::string bytes, table.store->ReadAll(path));
-  return ReadManifestList(bytes, path);
+  HEADRACE_ASSIGN_OR_RETURN(const std::string content, ReadMetadata(table, path, bytes));
+  return ReadManifestList(content, path);
 }
 
 Result<std::vector<ManifestEntry>> ReadManifest(const Table& table, const ManifestFileMeta& manifest) {

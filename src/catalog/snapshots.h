@@ -55,7 +55,10 @@ Status WriteEarliestChangelogHint(const Table& table, SnapshotId id);
 std::string SnapshotPath(const Table& table, SnapshotId id);
 std::string ManifestPath(const Table& table, const std::string& name);
 
-Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const std::string& name);
+// `bytes`: the size that the snapshot tells of the list; kCorruption when the file has another. Whoever builds upon a list or deletes by it
+// gives it: a list cut off would read as a shorter one.
+Result<std::vector<ManifestFileMeta>> ReadManifestList(const Table& table, const std::string& name,
+                                                       std::optional<int64_t> bytes = std::nullopt);
 Result<std::vector<ManifestEntry>> ReadManifest(const Table& table, const ManifestFileMeta& manifest);
 Result<std::vector<IndexManifestEntry>> ReadIndexManifest(const Table& table, const std::string& name);
 

@@ -80,8 +80,10 @@ Result<std::optional<std::string>> WriteIndex(const Table& table, const CommitPa
 Result<std::vector<ManifestFileMeta>> BaseManifests(const Table& table, const std::optional<Snapshot>& latest,
                                                     ManifestWriter* writer) {
   if (!latest.has_value()) return std::vector<ManifestFileMeta>{};
-  HEADRACE_ASSIGN_OR_RETURN(auto manifests, ReadManifestList(table, latest->base_manifest_list));
-  HEADRACE_ASSIGN_OR_RETURN(auto delta, ReadManifestList(table, latest->delta_manifest_list));
+  HEADRACE_ASSIGN_OR_RETURN(
+      auto manifests, ReadManifestList(table, latest->base_manifest_list, latest->base_manifest_list_bytes));
+  HEADRACE_ASSIGN_OR_RETURN(
+      auto delta, ReadManifestList(table, latest->delta_manifest_list, latest->delta_manifest_list_bytes));
   std::move(delta.begin(), delta.end(), std::back_inserter(manifests));
   return MergeManifests(table, std::move(manifests), writer);
 }

@@ -99,6 +99,25 @@ TEST_F(Expiring, ATagThatCannotBeReadStopsItBeforeAnythingIsDeleted) {
   EXPECT_EQ(AllFiles(table().store.get(), table().path), before);
 }
 
+// It reads well, and as fewer manifests than there are: what it no longer names would be deleted.
+TEST_F(Expiring, AManifestListOfATagThatIsShorterThanItWasStopsIt) {
+  Make(kKeepTwo);
+  Append("a");
+  Append("b");
+  SetTag(table(), "v1", 2);
+  CompactInto("c");
+  Append("d");
+  const std::string list = Must(ListTags(table())).front().tag.snapshot.base_manifest_list;
+  ASSERT_FALSE(Must(ReadManifestList(table(), list)).empty());
+  const std::string shorter = Must(EncodeManifestList({}, table().options.manifest_encoding));
+  ASSERT_TRUE(table().store->Replace(ManifestPath(table(), list), shorter).ok());
+  const Paths before = AllFiles(table().store.get(), table().path);
+  const Status status = TryExpire();
+  EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << status;
+  EXPECT_THAT(status.message(), HasSubstr(list));
+  EXPECT_EQ(AllFiles(table().store.get(), table().path), before);
+}
+
 TEST_F(Expiring, AManifestOfATagThatIsGoneStopsItToo) {
   Make(kKeepTwo);
   Append("a");

@@ -1,5 +1,6 @@
 #include "commit/reachability.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,18 @@ struct Named {
   std::string identity;
   std::vector<std::string> paths;
 };
+
+// A manifest list as a snapshot names it.
+struct ListName {
+  std::string name;
+  std::optional<int64_t> bytes;
+};
+
+// Base and delta.
+std::array<ListName, 2> RowListsOf(const Snapshot& snapshot) {
+  return {{{snapshot.base_manifest_list, snapshot.base_manifest_list_bytes},
+           {snapshot.delta_manifest_list, snapshot.delta_manifest_list_bytes}}};
+}
 
 class Walk {
  public:
@@ -46,7 +59,7 @@ class Walk {
 
   Status VisitRows(const Snapshot& snapshot) {
     std::vector<const std::vector<Named>*> manifests;
-    for (const std::string& list : {snapshot.base_manifest_list, snapshot.delta_manifest_list}) {
+    for (const ListName& list : RowListsOf(snapshot)) {
       HEADRACE_ASSIGN_OR_RETURN(const auto more, VisitList(list));
       manifests.insert(manifests.end(), more.begin(), more.end());
     }
@@ -61,7 +74,8 @@ class Walk {
 
   Status VisitChanges(const Snapshot& snapshot, bool rows_are_kept) {
     if (snapshot.changelog_manifest_list.has_value()) {
-      HEADRACE_ASSIGN_OR_RETURN(const auto manifests, VisitList(*snapshot.changelog_manifest_list));
+      HEADRACE_ASSIGN_OR_RETURN(const auto manifests, VisitList({*snapshot.changelog_manifest_list,
+                                                                 snapshot.changelog_manifest_list_bytes}));
       for (const std::vector<Named>* manifest : manifests) AddFiles(*manifest, {});
     }
     if (table_.options.changelog_producer != ChangelogProducer::kNone) return Status::OK();
@@ -75,15 +89,15 @@ class Walk {
   }
 
   Status VisitDelta(const Snapshot& snapshot) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto manifests, VisitList(snapshot.delta_manifest_list));
+    HEADRACE_ASSIGN_OR_RETURN(const auto manifests, VisitList(RowListsOf(snapshot)[1]));
     for (const std::vector<Named>* manifest : manifests) AddFiles(*manifest, {});
     return Status::OK();
   }
 
   // The lists of a snapshot that has ended stay as long as its changelog. Nobody reads all of them, and they are not missed.
   Status VisitWhatIsLeft(const Snapshot& snapshot) {
-    for (const std::string& list : {snapshot.base_manifest_list, snapshot.delta_manifest_list}) {
-      const auto manifests = ReadManifestList(table_, list);
+    for (const auto& [list, bytes] : RowListsOf(snapshot)) {
+      const auto manifests = ReadManifestList(table_, list, bytes);
       if (IsKind(manifests.status(), ErrorKind::kNotFound)) continue;
       HEADRACE_RETURN_NOT_OK(manifests.status());
       files_.manifest.insert(list);
@@ -101,11 +115,11 @@ class Walk {
   }
 
   // The manifests of a list; their entries when data files are asked for.
-  Result<std::vector<const std::vector<Named>*>> VisitList(const std::string& list) {
-    files_.manifest.insert(list);
-    const auto [place, is_new] = lists_.try_emplace(list);
+  Result<std::vector<const std::vector<Named>*>> VisitList(const ListName& list) {
+    files_.manifest.insert(list.name);
+    const auto [place, is_new] = lists_.try_emplace(list.name);
     if (is_new) {
-      HEADRACE_ASSIGN_OR_RETURN(const auto manifests, ReadManifestList(table_, list));
+      HEADRACE_ASSIGN_OR_RETURN(const auto manifests, ReadManifestList(table_, list.name, list.bytes));
       for (const ManifestFileMeta& manifest : manifests) {
         files_.manifest.insert(manifest.name);
         if (depth_ == ReachDepth::kMetadata) continue;
