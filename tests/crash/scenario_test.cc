@@ -100,10 +100,10 @@ class ScenarioSweep : public testing::TestWithParam<Scenario> {
 INSTANTIATE_TEST_SUITE_P(Each, ScenarioSweep, testing::ValuesIn(AllScenarios()),
                          [](const testing::TestParamInfo<Scenario>& info) { return info.param.name; });
 
-TEST_P(ScenarioSweep, SurvivesAFailureOfAnyOperation) { Run(FaultKind::kFail, false, 3); }
-TEST_P(ScenarioSweep, SurvivesAStopBeforeAnyChange) { Run(FaultKind::kStop, true, 2); }
-TEST_P(ScenarioSweep, SurvivesAStopInTheMiddleOfAnyWrite) { Run(FaultKind::kTearAndStop, true, 2); }
-TEST_P(ScenarioSweep, SurvivesAFullDisk) { Run(FaultKind::kDiskFull, true, 3); }
+TEST_P(ScenarioSweep, SurvivesAFailureOfAnyOperation) { Run(FaultKind::kFail, false, 7); }
+TEST_P(ScenarioSweep, SurvivesAStopBeforeAnyChange) { Run(FaultKind::kStop, true, 5); }
+TEST_P(ScenarioSweep, SurvivesAStopInTheMiddleOfAnyWrite) { Run(FaultKind::kTearAndStop, true, 5); }
+TEST_P(ScenarioSweep, SurvivesAFullDisk) { Run(FaultKind::kDiskFull, true, 7); }
 TEST_P(ScenarioSweep, SurvivesAPublishWithoutAnAnswer) {
   Run(FaultKind::kPublishUnknown, false, 1);
   Run(FaultKind::kPublishUnknownLost, false, 1);
