@@ -27,10 +27,6 @@ Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,
 // The snapshot asked for, else the latest; nothing when the table has none yet.
 Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<int64_t> id);
 
-// "dt=2024-01-01/region=eu" and "8821, eu": for people.
-Result<std::string> PartitionText(const Table& table, const BinaryRow& partition);
-Result<std::string> KeyText(const Table& table, const BinaryRow& key);
-
 // The parts of TableHandle that have a file of their own.
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options);
 Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState> state, const Table& table);

@@ -15,6 +15,7 @@
 #include "format/table_options.h"
 #include "format/value.h"
 #include "ingest/jobs.h"
+#include "read/key_text.h"
 
 namespace headrace {
 namespace {

@@ -8,6 +8,7 @@
 #include "catalog/snapshots.h"
 #include "lsm/append_compaction.h"
 #include "lsm/levels.h"
+#include "read/key_text.h"
 
 namespace headrace {
 namespace {

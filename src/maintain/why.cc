@@ -15,6 +15,7 @@
 #include "lsm/versions.h"
 #include "maintain/findings.h"
 #include "read/key_bucket.h"
+#include "read/key_text.h"
 #include "read/split_rows.h"
 
 namespace headrace {
@@ -55,24 +56,6 @@ Result<bool> IsWantedPartition(const Table& table, const NamedValues& key, const
     if (wanted != key.end() && wanted->second != values[i]) return false;
   }
   return true;
-}
-
-Result<std::string> PartitionText(const Table& table, const BinaryRow& partition) {
-  const std::vector<std::string>& names = table.schema->partition_keys;
-  const std::vector<DataType> types = table.schema->TypesOf(names);
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values, DecodeBinaryRow(partition, types));
-  std::string text;
-  for (size_t i = 0; i < values.size(); ++i)
-    text += (i == 0 ? "" : "/") + names[i] + "=" + (IsNull(values[i]) ? "NULL" : ToText(values[i], types[i]));
-  return text;
-}
-
-Result<std::string> KeyText(const Table& table, const BinaryRow& key) {
-  const std::vector<DataType> types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values, DecodeBinaryRow(key, types));
-  std::string text;
-  for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + ToText(values[i], types[i]);
-  return text;
 }
 
 // One version with what orders it.
