@@ -97,6 +97,11 @@ soak: bootstrap ## random histories for SOAK_SECONDS (3600), optimised; stops at
 	@$(call tree,release,headrace-soak)
 	@build/release/bin/headrace-soak
 
+.PHONY: soak-sustained
+soak-sustained: bootstrap ## five commits a second for SOAK_SECONDS (3600), optimised; fails when files, memory or times grow
+	@$(call tree,release,headrace-sustained)
+	@build/release/bin/headrace-sustained
+
 .PHONY: tidy
 tidy: ## clang-tidy over the files changed since main (FILES='…' chooses)
 	@scripts/bootstrap fuzz

@@ -45,6 +45,12 @@ Result<int64_t> AgeFrom(const std::string& text, int64_t now_ms) {
 Result<ExpirySettings> SettingsOf(const Table& table, const ExpireOptions& options) {
   ExpirySettings settings{.retention = table.options.retention, .old_changelogs = true};
   Retention& retention = settings.retention;
+  // What is said of snapshots is not said of changelogs that outlive them by the table's own options.
+  if (retention.changelogs_outlive()) {
+    retention.changelog_min = retention.changelog_min.value_or(retention.snapshot_min);
+    retention.changelog_max = retention.changelog_max.value_or(retention.snapshot_max);
+    retention.changelog_ms = retention.changelog_ms.value_or(retention.snapshot_ms);
+  }
   for (const auto& [given, what] :
        {std::pair{options.retain_min, "at least"}, {options.retain_max, "at most"}})
     if (given.has_value() && *given < 1)

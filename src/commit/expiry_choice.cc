@@ -13,14 +13,17 @@ struct Limits {
   int64_t time_ms;
 };
 
+// Longer than any clock has run, and far from what 64 bits hold.
+constexpr int64_t kForEverMs = INT64_MAX / 4;
+
 Limits SnapshotLimits(const Retention& retention) {
-  return {retention.snapshot_min, retention.snapshot_max, retention.snapshot_ms};
+  return {retention.snapshot_min, retention.snapshot_max, std::min(retention.snapshot_ms, kForEverMs)};
 }
 
 Limits ChangelogLimits(const Retention& retention) {
   return {retention.changelog_min.value_or(retention.snapshot_min),
           retention.changelog_max.value_or(retention.snapshot_max),
-          retention.changelog_ms.value_or(retention.snapshot_ms)};
+          std::min(retention.changelog_ms.value_or(retention.snapshot_ms), kForEverMs)};
 }
 
 // Lets an end that is later than `at` be `at`, and remembers who did that.
