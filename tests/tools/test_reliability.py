@@ -1,4 +1,4 @@
-"""Every test that docs/reliability.md names exists."""
+"""Every test that docs/reliability.md and docs/traps.md name exists."""
 
 import pathlib
 import re
@@ -21,19 +21,27 @@ def python_names():
             for name in re.findall(r"def (test_\w+)\(", file.read_text(encoding="utf-8"))}
 
 
+def scenario_names():
+    folder = ROOT / "tests/scenarios"
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*.scenario")}
+
+
 def named(text):
-    """In backticks: Suite.Name and test_file.py::test_name."""
-    return set(re.findall(r"`([A-Z]\w+\.[A-Z]\w+|test_\w+\.py::\w+)`", text))
+    """In backticks: Suite.Name, test_file.py::test_name and folder/name.scenario."""
+    return set(re.findall(r"`([A-Z]\w+\.[A-Z]\w+|test_\w+\.py::\w+|\w+/\w+\.scenario)`", text))
 
 
 class Reliability(unittest.TestCase):
     def test_every_test_named_exists(self):
-        wanted = named((ROOT / "docs/reliability.md").read_text(encoding="utf-8"))
-        self.assertGreater(len(wanted), 40)
-        self.assertEqual(wanted - gtest_names() - python_names(), set())
+        for page, at_least in (("docs/reliability.md", 40), ("docs/traps.md", 25)):
+            with self.subTest(page=page):
+                wanted = named((ROOT / page).read_text(encoding="utf-8"))
+                self.assertGreater(len(wanted), at_least)
+                self.assertEqual(wanted - gtest_names() - python_names() - scenario_names(), set())
 
     def test_a_name_that_is_gone_is_seen(self):
-        self.assertEqual(named("`Ab.Cd`, `test_x.py::test_y` and `a.b`"), {"Ab.Cd", "test_x.py::test_y"})
+        self.assertEqual(named("`Ab.Cd`, `test_x.py::test_y`, `a/b.scenario` and `a.b`"),
+                         {"Ab.Cd", "test_x.py::test_y", "a/b.scenario"})
         self.assertNotIn("ScenarioSweep.SurvivesEverything", gtest_names())
 
 
