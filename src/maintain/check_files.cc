@@ -33,19 +33,15 @@ bool AnyTooMany(const SimpleStats& stats, int64_t rows) {
                      });
 }
 
-// What cannot be said of any file; empty when nothing is wrong.
+// What cannot be said of any file, beyond what the decoder refuses; empty when nothing is wrong.
 std::string Impossible(const TableSchema& schema, const ManifestEntry& entry) {
   const DataFileMeta& file = entry.file;
-  if (file.row_count < 0) return Told(file.row_count, " rows");
-  if (file.size_bytes < 0) return Told(file.size_bytes, " bytes");
-  if (file.delete_row_count.has_value() &&
-      (*file.delete_row_count < 0 || *file.delete_row_count > file.row_count))
+  if (file.delete_row_count.value_or(0) > file.row_count)
     return Told(*file.delete_row_count, " deletes among ", file.row_count, " rows");
   if (file.min_sequence > file.max_sequence && file.row_count > 0)
     return Told("sequence numbers from ", file.min_sequence, " to ", file.max_sequence);
   if (AnyTooMany(file.value_stats, file.row_count) || AnyTooMany(file.key_stats, file.row_count))
     return Told("more nulls in a column than its ", file.row_count, " rows");
-  if (file.level.value < 0) return Told("level ", file.level);
   if (!schema.has_primary_key() && file.level.value > 0)
     return Told("level ", file.level, " in a table without a primary key");
   return {};

@@ -28,7 +28,7 @@ uint32_t BigEndian(std::string_view bytes, size_t at) {
 // Source: DeletionVectorsIndexFile, DeletionVector.read.
 std::string WrongWith(const DeletionVectorRange& range, std::string_view file) {
   const auto offset = static_cast<size_t>(range.offset);
-  if (range.offset < 0 || offset + 2 * kNumberBytes > file.size()) return "it ends before its mark";
+  if (offset + 2 * kNumberBytes > file.size()) return "it ends before its mark";
   const size_t length = BigEndian(file, offset);
   const size_t begin = offset + kNumberBytes;
   if (length < kNumberBytes || length > file.size() - begin || file.size() - begin - length < kNumberBytes)
@@ -37,7 +37,7 @@ std::string WrongWith(const DeletionVectorRange& range, std::string_view file) {
   // The 32-bit form is told without length and checksum, the 64-bit form with both.
   const size_t told = mark == kMark32 ? length : length + 2 * kNumberBytes;
   if (mark != kMark32 && __builtin_bswap32(mark) != kMark64) return Told("its mark is ", mark);
-  if (range.length < 0 || static_cast<size_t>(range.length) != told)
+  if (static_cast<size_t>(range.length) != told)
     return Told("it is ", told, " bytes long, its manifest says ", range.length);
   const auto* content = reinterpret_cast<const unsigned char*>(file.data()) + begin;
   const auto sum = static_cast<uint32_t>(crc32_z(crc32_z(0, nullptr, 0), content, length));
@@ -82,14 +82,13 @@ void CheckVectors(CheckRun* run, const IndexManifestEntry& entry, const std::str
                "a vector for " + range.data_file + ", which is not live", "vectors for live data files only");
       continue;
     }
-    if (range.offset < 0 || range.length < 0 ||
-        int64_t{range.offset} + range.length > entry.file_size_bytes) {
+    if (int64_t{range.offset} + range.length > entry.file_size_bytes) {
       run->Add(
           FindingKind::kDeletionVectorOutOfRange, path,
           Told("the vector for ", range.data_file, " at ", range.offset, ", ", range.length, " bytes long"),
           Told("inside the ", entry.file_size_bytes, " bytes of the file"));
     }
-    if (range.cardinality.has_value() && (*range.cardinality < 0 || *range.cardinality > rows->second)) {
+    if (range.cardinality.value_or(0) > rows->second) {
       run->Add(FindingKind::kDeletionVectorOutOfRange, path,
                Told("the vector for ", range.data_file, " deletes ", *range.cardinality, " rows"),
                Told("at most its ", rows->second, " rows"));

@@ -247,7 +247,7 @@ void StateChecker::CheckFold(const NamedState& state, const Fold& fold, const En
   }
   int64_t change = 0;
   for (const ManifestEntry& entry : delta.entries) {
-    const int64_t count = std::max<int64_t>(0, entry.file.row_count);
+    const int64_t count = entry.file.row_count;
     change = SaturatedSum(change, entry.kind == EntryKind::kAdd ? count : -count);
   }
   if (snapshot.delta_record_count.has_value() && *snapshot.delta_record_count != change) {

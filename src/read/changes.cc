@@ -212,7 +212,9 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const T
                                                                          const Snapshot& snapshot,
                                                                          const ScanOptions& options) {
   HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot));
+  EntryFilter filter;
+  filter.detail = EntryDetail::kWithoutStatistics;
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot, filter));
   std::erase_if(live, [&](const ManifestEntry& entry) { return !IsVisible(table, entry.file); });
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanSplits(table, std::move(live)));
   return OpenSplits(table, std::move(splits), options);
