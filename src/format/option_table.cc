@@ -257,7 +257,7 @@ constexpr OptionRow kRows[] = {
      "The folder of null and blank partition values."},
     {"partition.end-input-to-done", "false", kHar, "", "Marks that a Flink job sets on partitions."},
     {"partition.expiration-<option>", "", kHar, "",
-     "When old partitions are dropped; Headrace itself expires nothing yet."},
+     "When old partitions are dropped; Headrace drops none by itself."},
     {"partition.idle-time-to-<option>", "", kHar, "", "Marks and reports of a Flink job about partitions."},
     {"partition.legacy-name", "true", kSup, "",
      "Whether folders have Java's plain text of values or the cast to text."},
