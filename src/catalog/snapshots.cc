@@ -95,6 +95,14 @@ Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table) {
                     " was found three times and was gone each time it was read");
 }
 
+Result<bool> WasOvertaken(const Table& table, const Snapshot& snapshot, const Status& failure) {
+  const bool gone = IsKind(failure, ErrorKind::kNotFound) || IsKind(failure, ErrorKind::kSnapshotExpired) ||
+                    IsKind(failure, ErrorKind::kCorruption);
+  if (!gone) return false;
+  HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table));
+  return latest.has_value() && *latest > snapshot.id;
+}
+
 Result<std::optional<SnapshotId>> FindLatestChangelogId(const Table& table) {
   HEADRACE_ASSIGN_OR_RETURN(const auto number, FindLatestNumber(ChangelogFolder(table)));
   return AsId(number);

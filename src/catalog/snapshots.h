@@ -26,6 +26,10 @@ Result<Snapshot> ReadSnapshot(const Table& table, SnapshotId id);
 Result<std::optional<Snapshot>> FindSnapshot(const Table& table, SnapshotId id);  // nothing: no such file
 Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table);
 
+// Whether `failure`, met while files of `snapshot` were read that was the latest, is to be met by reading a newer one: files of a snapshot that
+// is not the latest any more may go at any moment, those of the latest never.
+Result<bool> WasOvertaken(const Table& table, const Snapshot& snapshot, const Status& failure);
+
 // What an expired snapshot left behind for its changes' sake. The ids, ascending, and one of them; nothing: no such file.
 Result<std::optional<SnapshotId>> FindLatestChangelogId(const Table& table);
 Result<std::optional<SnapshotId>> FindEarliestChangelogId(const Table& table);

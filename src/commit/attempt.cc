@@ -1,6 +1,7 @@
 #include "commit/attempt.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/json.h"
 #include "base/uuid.h"
@@ -158,11 +159,52 @@ void TakeBack(const Table& table, const Snapshot& snapshot) {
     (void)table.store->Delete(SnapshotPath(table, snapshot.id));
 }
 
+// Whether the snapshot that follows ours knows of it: lists a file we added, or took one away.
+Result<bool> KnowsOf(const Table& table, const Snapshot& next, const CommitPart& part) {
+  HEADRACE_ASSIGN_OR_RETURN(auto entries,
+                            LiveFiles(table, next, {.partitions = part.Partitions(), .bucket = {}}));
+  HEADRACE_ASSIGN_OR_RETURN(const auto delta, DeltaEntries(table, next));
+  entries.insert(entries.end(), delta.begin(), delta.end());
+  std::unordered_set<std::string> known;
+  for (const ManifestEntry& entry : entries) known.insert(IdentityOf(entry));
+  return std::any_of(part.delta.begin(), part.delta.end(), [&](const ManifestEntry& entry) {
+    return (entry.kind == EntryKind::kAdd) == known.contains(IdentityOf(entry));
+  });
+}
+
+enum class Place { kInHistory, kBeforeIt, kUnknown };
+
+// The id of a snapshot that has ended is free again: a writer that was held up may publish under it, into a past that nobody reads. While
+// the base stands that cannot have happened, for snapshots end in order; when it has ended too, the next snapshot tells.
+Result<Place> PlaceOf(const Table& table, const Snapshot& snapshot, const std::optional<Snapshot>& base,
+                      const CommitPart& part) {
+  HEADRACE_ASSIGN_OR_RETURN(const bool stands, StillStands(table, base));
+  if (base.has_value() && stands) return Place::kInHistory;
+  HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table));
+  if (!latest.has_value() || *latest <= snapshot.id) return Place::kInHistory;
+  HEADRACE_ASSIGN_OR_RETURN(const auto next, FindSnapshot(table, SnapshotId(snapshot.id.value + 1)));
+  if (!next.has_value() || part.delta.empty()) return Place::kUnknown;
+  HEADRACE_ASSIGN_OR_RETURN(const bool known, KnowsOf(table, *next, part));
+  return known ? Place::kInHistory : Place::kBeforeIt;
+}
+
 // After a publish that reported success. The files of a replaced snapshot stay: somebody may have read it.
-Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot) {
+Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot, const std::optional<Snapshot>& base,
+                                  const CommitPart& part) {
   if (const Status same = CheckSameTable(table); IsKind(same, ErrorKind::kNotFound)) {
     TakeBack(table, snapshot);
     return same;
+  }
+  const Result<Place> place = PlaceOf(table, snapshot, base, part);
+  if (place.ok() && *place == Place::kBeforeIt) {
+    (void)table.store->Delete(SnapshotPath(table, snapshot.id));
+    return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
+  }
+  if (!place.ok() || *place == Place::kUnknown) {
+    Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
+                                 " was published, but those around it have ended meanwhile",
+                                 place.ok() ? "" : ": " + place.status().message());
+    return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause)};
   }
   const Result<bool> there = StaysThere(table, snapshot);
   if (!there.ok()) {
@@ -208,7 +250,7 @@ Result<AttemptResult> TryCommit(const Table& table, const CommitPart& part, cons
     writer.DeleteWritten();
     return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
   }
-  return Acknowledge(table, std::move(snapshot));
+  return Acknowledge(table, std::move(snapshot), latest, part);
 }
 
 }  // namespace headrace

@@ -70,21 +70,32 @@ class PartCommitter {
     for (int32_t attempt = 0;; ++attempt) {
       HEADRACE_RETURN_NOT_OK(CheckSameTable(table_));
       HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSettled(table_));
-      HEADRACE_ASSIGN_OR_RETURN(auto done, FindOwn(latest));
-      if (done.has_value()) return Acknowledged(std::move(*done));
-      HEADRACE_RETURN_NOT_OK(AdaptTo(latest));
-
-      HEADRACE_ASSIGN_OR_RETURN(const SnapshotFacts facts, FactsOn(latest));
-      HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, part_, facts, latest));
-      if (result.outcome == Outcome::kPublished) return Acknowledged(std::move(result.snapshot));
-      if (result.outcome == Outcome::kUnknown) {
-        unknown_ = result.cause;
-        HEADRACE_ASSIGN_OR_RETURN(auto ours, Resolve(result));
-        if (ours.has_value()) return Acknowledged(std::move(*ours));
+      Result<std::optional<Snapshot>> made = TryOn(latest);
+      if (made.ok() && made->has_value()) return Acknowledged(*std::move(*made));
+      if (!made.ok()) {
+        // While we read it others made newer snapshots and ended it: a race lost like any other.
+        bool overtaken = false;
+        if (latest.has_value()) {
+          HEADRACE_ASSIGN_OR_RETURN(overtaken, WasOvertaken(table_, *latest, made.status()));
+        }
+        if (!overtaken) return made.status();
       }
       if (GaveUp(attempt)) return GivingUp(attempt);
       Wait(attempt);
     }
+  }
+
+  // One attempt. Nothing: the race was lost, or it is not known and no snapshot of ours was found.
+  Result<std::optional<Snapshot>> TryOn(const std::optional<Snapshot>& latest) {
+    HEADRACE_ASSIGN_OR_RETURN(auto done, FindOwn(latest));
+    if (done.has_value()) return done;
+    HEADRACE_RETURN_NOT_OK(AdaptTo(latest));
+    HEADRACE_ASSIGN_OR_RETURN(const SnapshotFacts facts, FactsOn(latest));
+    HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, part_, facts, latest));
+    if (result.outcome == Outcome::kPublished) return std::move(result.snapshot);
+    if (result.outcome != Outcome::kUnknown) return std::nullopt;
+    unknown_ = result.cause;
+    return Resolve(result);
   }
 
   // Our own snapshot, made by an attempt whose outcome we did not learn, or by an earlier call for the same commit.
@@ -144,8 +155,14 @@ class PartCommitter {
         HEADRACE_ASSIGN_OR_RETURN(const auto snapshot, FindSnapshot(table_, SnapshotId(id)));
         complete = snapshot.has_value();
         if (!complete) break;  // expired: the fold below sees its files
-        HEADRACE_ASSIGN_OR_RETURN(const auto entries, DeltaEntries(table_, *snapshot, filter));
-        all.insert(all.end(), entries.begin(), entries.end());
+        const auto entries = DeltaEntries(table_, *snapshot, filter);
+        if (!entries.ok() && snapshot->id < latest->id) {
+          HEADRACE_ASSIGN_OR_RETURN(const bool gone, WasOvertaken(table_, *snapshot, entries.status()));
+          complete = !gone;
+          if (!complete) break;
+        }
+        HEADRACE_RETURN_NOT_OK(entries.status());
+        all.insert(all.end(), entries->begin(), entries->end());
       }
       if (complete) return all;
     }

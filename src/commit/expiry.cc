@@ -11,6 +11,8 @@
 namespace headrace {
 namespace {
 
+constexpr int64_t kForAnotherToFinishMs = 50;
+
 // Reads each snapshot or changelog once.
 class History {
  public:
@@ -205,7 +207,8 @@ Result<ExpiryPlan> Expire(const Table& table, const ExpirySettings& settings) {
   HEADRACE_ASSIGN_OR_RETURN(const auto before, FindEarliestSnapshotId(table));
   Result<ExpiryPlan> plan = PlanExpiry(table, settings);
   if (!plan.ok()) {
-    // Files of a snapshot that another expiry ends at this moment are no damage.
+    // Files of a snapshot that another expiry ends at this moment are no damage: it deletes the snapshot itself last.
+    table.clock->SleepMs(kForAnotherToFinishMs);
     const auto now = FindEarliestSnapshotId(table);
     if (now.ok() && *now != before) return ExpiryPlan{};
     return plan;

@@ -23,7 +23,16 @@ Status LiveView::Keep(std::vector<ManifestEntry> entries) {
 }
 
 Status LiveView::Load(const std::vector<BucketKey>& buckets) {
-  HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+  while (true) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+    const Status loaded = LoadFrom(latest, buckets);
+    if (loaded.ok() || !latest.has_value()) return loaded;
+    HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, loaded));
+    if (!overtaken) return loaded;
+  }
+}
+
+Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketKey>& buckets) {
   const SnapshotId id = latest.has_value() ? latest->id : SnapshotId(0);
   const bool again =
       std::any_of(buckets.begin(), buckets.end(), [&](const BucketKey& key) { return taken_.contains(key); });
@@ -55,13 +64,19 @@ std::vector<DataFileMeta> LiveView::Take(const BucketKey& bucket) {
 }
 
 Result<std::vector<BucketKey>> LiveView::AllBuckets() const {
-  HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
-  std::vector<BucketKey> buckets;
-  if (!latest.has_value()) return buckets;
-  HEADRACE_ASSIGN_OR_RETURN(const auto entries, LiveFiles(table_, *latest));
-  std::set<BucketKey> distinct;
-  for (const ManifestEntry& entry : entries) distinct.insert({entry.partition, entry.bucket});
-  return std::vector<BucketKey>(distinct.begin(), distinct.end());
+  while (true) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
+    if (!latest.has_value()) return std::vector<BucketKey>{};
+    const auto entries = LiveFiles(table_, *latest);
+    if (!entries.ok()) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, entries.status()));
+      if (overtaken) continue;
+      return entries.status();
+    }
+    std::set<BucketKey> distinct;
+    for (const ManifestEntry& entry : *entries) distinct.insert({entry.partition, entry.bucket});
+    return std::vector<BucketKey>(distinct.begin(), distinct.end());
+  }
 }
 
 }  // namespace headrace

@@ -15,6 +15,7 @@
 #include "catalog/table.h"
 #include "format/binary_row.h"
 #include "format/data_file_meta.h"
+#include "format/snapshot.h"
 
 namespace headrace {
 
@@ -39,6 +40,7 @@ class LiveView {
  private:
   Status CheckTotalBuckets(const ManifestEntry& entry) const;
   Status Keep(std::vector<ManifestEntry> entries);
+  Status LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketKey>& buckets);
 
   const Table& table_;
   SnapshotId snapshot_{0};

@@ -113,11 +113,17 @@ Result<std::vector<BucketChange>> SessionCommitter::Renumber(std::vector<BucketC
 }
 
 Status SessionCommitter::DeleteUnlisted(const Snapshot& snapshot) {
-  HEADRACE_ASSIGN_OR_RETURN(auto listed, DeltaEntries(table_, snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(const auto changelog, ChangelogEntries(table_, snapshot));
-  listed.insert(listed.end(), changelog.begin(), changelog.end());
+  const auto data = DeltaEntries(table_, snapshot);
+  const auto changelog = ChangelogEntries(table_, snapshot);
   std::unordered_set<std::string> names;
-  for (const ManifestEntry& entry : listed) names.insert(entry.file.name);
+  for (const auto* listed : {&data, &changelog}) {
+    if (!listed->ok()) {
+      // Ended already: its files cannot be told from those it does not list.
+      HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, snapshot, listed->status()));
+      return overtaken ? Status::OK() : listed->status();
+    }
+    for (const ManifestEntry& entry : **listed) names.insert(entry.file.name);
+  }
   for (const auto& [key, renumbered] : renumbered_) {
     std::vector<DataFileMeta> unlisted;
     for (const FileIncrement& version : renumbered.versions)
@@ -145,8 +151,13 @@ Status SessionCommitter::CommitCompactions(const PreparedCommit& prepared, const
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     std::vector<ManifestEntry> live;
     if (latest.has_value()) {
-      HEADRACE_ASSIGN_OR_RETURN(
-          live, LiveFiles(table_, *latest, {.partitions = PartitionsOf(compact.changes), .bucket = {}}));
+      auto found = LiveFiles(table_, *latest, {.partitions = PartitionsOf(compact.changes), .bucket = {}});
+      if (!found.ok()) {
+        HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, found.status()));
+        if (overtaken) continue;
+        return found.status();
+      }
+      live = std::move(*found);
     }
     SortedCompactions sorted = SortCompactions(table_, std::move(compact.changes), live);
     compact.changes = std::move(sorted.kept);
@@ -178,8 +189,14 @@ Status SessionCommitter::FindTouched(SessionCommit* done) {
       return own.id == snapshot->id && own.uuid == snapshot->uuid;
     });
     if (ours) continue;
-    HEADRACE_ASSIGN_OR_RETURN(const auto entries, DeltaEntries(table_, *snapshot));
-    for (const ManifestEntry& entry : entries) done->touched.insert({entry.partition, entry.bucket});
+    const auto entries = DeltaEntries(table_, *snapshot);
+    if (!entries.ok()) {
+      // Ended at this moment, like one that is not there.
+      HEADRACE_ASSIGN_OR_RETURN(done->all_touched, WasOvertaken(table_, *snapshot, entries.status()));
+      if (done->all_touched) break;
+      return entries.status();
+    }
+    for (const ManifestEntry& entry : *entries) done->touched.insert({entry.partition, entry.bucket});
   }
   seen_ = newest_;
   return Status::OK();

@@ -1,4 +1,7 @@
 // Snapshots that end by themselves after a session's commits.
+#include <mutex>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +71,31 @@ TEST_F(SessionExpiry, WhatIsMerelyOldWaitsForTen) {
   EXPECT_GT(most, 100u) << "those within their time stay";
   EXPECT_LT(*std::max_element(counts.begin(), counts.end()), 145u)
       << "two snapshots a commit at times, and ten that wait";
+}
+
+TEST_F(SessionExpiry, SeveralWritersExpireAtOnce) {
+  const TestTable made = MakeTestTable("id INT, v INT", {"id"}, kKeepTwo);
+  std::vector<Status> told;
+  std::mutex mutex;
+  const auto write = [&](int writer) {
+    MemoryBudget budget(64 << 20);
+    const auto session = Must(
+        WriteSession::Open(made.table, {.commit_user = "u" + std::to_string(writer), .budget = &budget}));
+    for (int i = 0; i < 30; ++i) {
+      const Status written = WriteRows(session.get(), made.table, {{.id = writer * 100 + i, .v = i}});
+      const Status committed = written.ok() ? CommitRows(session.get(), i + 1).status() : written;
+      const std::lock_guard lock(mutex);
+      for (const Status& status : {committed, session->expiry()})
+        if (!status.ok()) told.push_back(status);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < 3; ++writer) threads.emplace_back(write, writer);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(told, ::testing::IsEmpty());
+  Must(Expire(made.table, {.retention = made.table.options.retention}));
+  EXPECT_THAT(Must(ListSnapshotIds(made.table)), SizeIs(2));
+  EXPECT_THAT(ReadByKey(made.table), SizeIs(90));
 }
 
 // The commit was acknowledged: its outcome cannot be taken back because of old snapshots.
