@@ -116,7 +116,7 @@ class Sweep : public testing::TestWithParam<Story> {
     return "none failed";
   }
 
-  int64_t least_operations_ = 10;
+  int64_t least_operations_ = 6;
   bool commits_recover_ = false;  // a commit that meets this fault finds out what happened, and succeeds
 };
 
@@ -138,21 +138,21 @@ TEST_P(Sweep, IsSoundWhenNothingFails) {
 }
 
 // A stop before a read is the same as one before the next change, so only changes are counted.
-TEST_P(Sweep, SurvivesAStopBeforeAnyChange) { Run(FaultKind::kStop, OnFailure::kEnd, ChangesTheStore, 3); }
+TEST_P(Sweep, SurvivesAStopBeforeAnyChange) { Run(FaultKind::kStop, OnFailure::kEnd, ChangesTheStore, 5); }
 
 TEST_P(ThoroughSweep, SurvivesAStopInTheMiddleOfAnyWrite) {
-  Run(FaultKind::kTearAndStop, OnFailure::kEnd, Tears, 2);
+  Run(FaultKind::kTearAndStop, OnFailure::kEnd, Tears, 4);
 }
 
-TEST_P(Sweep, SurvivesAFailureOfAnyReadOrWriteOfRows) { Run(FaultKind::kFail, OnFailure::kEnd, IsOfRows, 3); }
+TEST_P(Sweep, SurvivesAFailureOfAnyReadOrWriteOfRows) { Run(FaultKind::kFail, OnFailure::kEnd, IsOfRows, 4); }
 
-TEST_P(ThoroughSweep, SurvivesAFailureOfAnyOperation) { Run(FaultKind::kFail, OnFailure::kEnd, Any, 5); }
+TEST_P(ThoroughSweep, SurvivesAFailureOfAnyOperation) { Run(FaultKind::kFail, OnFailure::kEnd, Any, 9); }
 
 TEST_P(ThoroughSweep, SurvivesAFailureInACommitThatItRetries) {
-  Run(FaultKind::kFail, OnFailure::kRetry, IsOfACommit, 5);
+  Run(FaultKind::kFail, OnFailure::kRetry, IsOfACommit, 9);
 }
 
-TEST_P(ThoroughSweep, SurvivesAFullDisk) { Run(FaultKind::kDiskFull, OnFailure::kEnd, Any, 6); }
+TEST_P(ThoroughSweep, SurvivesAFullDisk) { Run(FaultKind::kDiskFull, OnFailure::kEnd, Any, 11); }
 
 TEST_P(ThoroughSweep, SurvivesAPublishThatIsDoneButNotAnswered) {
   least_operations_ = 6;
