@@ -21,6 +21,7 @@
 
 #include "file/evolve.h"
 #include "file/int96_column.h"
+#include "file/key_range.h"
 #include "file/physical_columns.h"
 
 namespace headrace {
@@ -188,13 +189,15 @@ class ParquetDataFileReader final : public DataFileReader {
         pool_(options.pool == nullptr ? arrow::default_memory_pool() : options.pool) {}
 
   Status Open(std::shared_ptr<arrow::io::RandomAccessFile> file, const TableSchema& table,
-              const TableSchema& written, const ReadColumns& columns, bool partial) {
+              const TableSchema& written, const ReadColumns& columns, const DataFileMeta& entry) {
     HEADRACE_RETURN_NOT_OK(Guarded(path_, [&] { return OpenParquet(std::move(file)); }));
     const parquet::FileMetaData& footer = *file_->parquet_reader()->metadata();
     if (footer.num_rows() != rows_) {
       return Corruption("reading ", path_, ": the file has ", footer.num_rows(),
                         " rows, its manifest entry says ", rows_);
     }
+    HEADRACE_RETURN_NOT_OK(Guarded(path_, [&] { return CheckKeyRange(footer, written, entry); }));
+    const bool partial = entry.write_columns.has_value();
     HEADRACE_ASSIGN_OR_RETURN(sources_,
                               ColumnFinder(path_, table, written, *footer.schema(), partial).Find(columns));
     std::vector<DataField> fields;
@@ -357,8 +360,8 @@ Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::st
                       file.size_bytes);
   }
   auto reader = std::make_unique<ParquetDataFileReader>(path, file.row_count, options);
-  HEADRACE_RETURN_NOT_OK(reader->Open(std::move(opened).ValueUnsafe(), *options.table_schema, *written,
-                                      options.columns, file.write_columns.has_value()));
+  HEADRACE_RETURN_NOT_OK(
+      reader->Open(std::move(opened).ValueUnsafe(), *options.table_schema, *written, options.columns, file));
   return reader;
 }
 

@@ -287,5 +287,53 @@ TEST(Merge, NamesTheFileWhoseRowsAreOutOfOrder) {
               testing::AllOf(testing::HasSubstr(files[1]->meta.name), testing::HasSubstr("row 2")));
 }
 
+// Two files that a narrower range parts from each other would show a key twice.
+TEST(Merge, NamesTheFileWhoseRowsLieOutsideOfItsKeyRange) {
+  TestTable table("a BIGINT NOT NULL, b BIGINT NOT NULL", {"a", "b"});
+  const KeyValueShape shape(*table.schema);
+  FileNames names("u", table.options);
+  const std::vector<DataType> types = {table.schema->fields[0].type, table.schema->fields[1].type};
+  const KeyOrder order = KeyOrder::OfKey(types).ValueOrDie();
+  std::vector<DataFileMeta> metas;
+  for (const int64_t number : {0, 1}) {
+    auto writer =
+        OpenKeyValueWriter(table.Files().WriteSpec(&names, FileRole::kData, Level(0), FileSource::kAppend))
+            .ValueOrDie();
+    HEADRACE_EXPECT_OK(writer->Write(*shape.Assemble(Int64s({number, number, number}), KindsOf({0, 0, 0}),
+                                                     {Int64s({1, 1, 2}), Int64s({5, 6, 1})})));
+    for (DataFileMeta& meta : writer->Close().ValueOrDie()) metas.push_back(std::move(meta));
+  }
+  using Key = std::vector<Value>;
+  const auto message_with = [&](const Key& low, const Key& high) -> std::string {
+    DataFileMeta narrow = metas[1];
+    narrow.min_key = EncodeBinaryRow(low, types).ValueOrDie();
+    narrow.max_key = EncodeBinaryRow(high, types).ValueOrDie();
+    MergeRequest request;
+    request.sections = PartitionIntoSections(
+        {MakeTreeFile(order, metas[0]).ValueOrDie(), MakeTreeFile(order, narrow).ValueOrDie()});
+    request.values = {"a", "b"};
+    auto stream = OpenMerge(table.Files(), request).ValueOrDie();
+    while (true) {
+      auto batch = stream->Next();
+      if (!batch.ok()) {
+        EXPECT_TRUE(IsKind(batch.status(), ErrorKind::kCorruption)) << batch.status();
+        return batch.status().message();
+      }
+      if (*batch == nullptr) return "no error";
+    }
+  };
+  const Key low = {int64_t{1}, int64_t{5}}, high = {int64_t{2}, int64_t{1}};
+  EXPECT_EQ(message_with(low, high), "no error");
+  EXPECT_EQ(message_with({int64_t{-9}, int64_t{0}}, {int64_t{9}, int64_t{0}}), "no error")
+      << "wider does no harm";
+  for (const auto& [narrow_low, narrow_high] :
+       std::vector<std::pair<Key, Key>>{{{int64_t{2}, int64_t{0}}, high},
+                                        {low, {int64_t{1}, int64_t{9}}},
+                                        {{int64_t{1}, int64_t{6}}, high},
+                                        {low, {int64_t{2}, int64_t{0}}}}) {
+    EXPECT_THAT(message_with(narrow_low, narrow_high), testing::HasSubstr(metas[1].name));
+  }
+}
+
 }  // namespace
 }  // namespace headrace

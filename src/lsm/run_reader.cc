@@ -124,7 +124,19 @@ Status RunReader::LoadNext() {
   }
   unread_rows_ -= batch->num_rows();
   HEADRACE_RETURN_NOT_OK(Prepare(std::move(batch)));
+  HEADRACE_RETURN_NOT_OK(CheckRange());
   return CheckAscending();
+}
+
+// The range says which files are merged with each other: a row outside would be shown beside other versions of its key.
+Status RunReader::CheckRange() const {
+  if (rows_.file->file == nullptr) return Status::OK();
+  const TreeFile& file = *rows_.file->file;
+  const bool below = rows_.first_row == 0 && rows_.keys.Encoded(0) < file.min_key;
+  if (!below && rows_.keys.Encoded(size() - 1) <= file.max_key) return Status::OK();
+  return Corruption(NameOfRows(), ": row ", below ? 0 : rows_.first_row + size() - 1, " lies ",
+                    below ? "before the smallest" : "after the largest",
+                    " key that its manifest entry gives");
 }
 
 Status RunReader::Prepare(std::shared_ptr<arrow::RecordBatch> batch) {

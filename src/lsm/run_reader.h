@@ -84,6 +84,7 @@ class RunReader {
   Status LoadNext();
   Result<std::shared_ptr<arrow::RecordBatch>> NextBatch();
   Status Prepare(std::shared_ptr<arrow::RecordBatch> batch);
+  Status CheckRange() const;
   Status CheckAscending() const;
   std::string NameOfRows() const;
 
