@@ -186,6 +186,7 @@ class ParquetDataFileReader final : public DataFileReader {
       : path_(std::move(path)),
         rows_(rows),
         batch_rows_(std::max<int64_t>(1, options.batch_rows)),
+        check_key_range_(options.check_key_range),
         pool_(options.pool == nullptr ? arrow::default_memory_pool() : options.pool) {}
 
   Status Open(std::shared_ptr<arrow::io::RandomAccessFile> file, const TableSchema& table,
@@ -196,7 +197,9 @@ class ParquetDataFileReader final : public DataFileReader {
       return Corruption("reading ", path_, ": the file has ", footer.num_rows(),
                         " rows, its manifest entry says ", rows_);
     }
-    HEADRACE_RETURN_NOT_OK(Guarded(path_, [&] { return CheckKeyRange(footer, written, entry); }));
+    if (check_key_range_) {
+      HEADRACE_RETURN_NOT_OK(Guarded(path_, [&] { return CheckKeyRange(footer, written, entry); }));
+    }
     const bool partial = entry.write_columns.has_value();
     HEADRACE_ASSIGN_OR_RETURN(sources_,
                               ColumnFinder(path_, table, written, *footer.schema(), partial).Find(columns));
@@ -324,6 +327,7 @@ class ParquetDataFileReader final : public DataFileReader {
   std::string path_;
   int64_t rows_;
   int64_t batch_rows_;
+  bool check_key_range_;
   arrow::MemoryPool* pool_;
   std::unique_ptr<parquet::arrow::FileReader> file_;
   std::vector<Source> sources_;

@@ -109,6 +109,7 @@ class RowCheck {
 
   Result<Pieces> Open(ReadColumns columns) const {
     FileReadOptions options;
+    options.check_key_range = false;
     options.table_schema = version_.schema;
     options.schema_by_id = root_.table.schema_by_id;
     options.columns = std::move(columns);
