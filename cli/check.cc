@@ -9,6 +9,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -21,10 +22,6 @@ struct Arguments {
   CheckOptions check;
   OutputOptions output;
 };
-
-std::string Counted(int64_t count, const char* one, const char* many) {
-  return CountText(count) + " " + (count == 1 ? one : many);
-}
 
 Result<std::shared_ptr<arrow::RecordBatch>> BatchOf(const std::vector<Finding>& findings) {
   constexpr const char* kColumns[] = {"severity", "kind", "file", "found", "expected", "remedy"};
@@ -53,19 +50,16 @@ void PrintFinding(const Finding& finding) {
 }
 
 std::string Summary(const CheckReport& report, const CheckOptions& options) {
-  std::string text =
-      report.clean() ? "no damage" : "damaged: " + Counted(report.damages, "finding", "findings");
-  if (report.warnings > 0) text += ", " + Counted(report.warnings, "warning", "warnings");
-  if (report.notes > 0) text += ", " + Counted(report.notes, "note", "notes");
+  std::string text = report.clean() ? "no damage" : "damaged: " + Counted(report.damages, "finding");
+  if (report.warnings > 0) text += ", " + Counted(report.warnings, "warning");
+  if (report.notes > 0) text += ", " + Counted(report.notes, "note");
   const CheckProgress& looked_at = report.looked_at;
-  text += "; looked at " + Counted(looked_at.snapshots, "snapshot", "snapshots") + ", " +
-          Counted(looked_at.manifests, "manifest", "manifests") + ", " +
-          Counted(looked_at.files, "data file", "data files");
-  if (options.data) text += ", " + Counted(looked_at.rows, "row", "rows");
+  text += "; looked at " + Counted(looked_at.snapshots, "snapshot") + ", " +
+          Counted(looked_at.manifests, "manifest") + ", " + Counted(looked_at.files, "data file");
+  if (options.data) text += ", " + Counted(looked_at.rows, "row");
   const int64_t told = static_cast<int64_t>(report.findings.size());
   const int64_t all = report.damages + report.warnings + report.notes;
-  if (told < all)
-    text += " (" + Counted(all - told, "finding", "findings") + " beyond --max-findings not shown)";
+  if (told < all) text += " (" + Counted(all - told, "finding") + " beyond --max-findings not shown)";
   return text;
 }
 
@@ -75,7 +69,7 @@ Result<int> RunCheck(Arguments arguments, Session& session) {
   {
     Progress progress("files", session.quiet());
     arguments.check.progress = [&](const CheckProgress& at) {
-      progress.Show(at.files, std::nullopt, at.rows > 0 ? ", " + Counted(at.rows, "row", "rows") : "");
+      progress.Show(at.files, std::nullopt, at.rows > 0 ? ", " + Counted(at.rows, "row") : "");
     };
     ARROW_ASSIGN_OR_RAISE(report, CheckTable(engine, arguments.table, arguments.check));
   }
@@ -101,13 +95,14 @@ void AddCheck(CLI::App* app, Chosen* chosen) {
   sub->add_flag("--data", arguments->check.data, "Read every page of the data files too");
   auto* snapshot = sub->add_option("--snapshot", arguments->check.snapshot,
                                    "Look into this snapshot (default: the latest)")
-                       ->type_name("N");
+                       ->type_name("N")
+                       ->check(WholeNumber(1));
   sub->add_flag("--all", arguments->check.all,
                 "Look into every snapshot, tag, changelog and branch, and tell what nothing refers to")
       ->excludes(snapshot);
   sub->add_option("--max-findings", arguments->check.max_findings, "Show at most so many of each severity")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0))
       ->capture_default_str();
   AddOutputOptions(sub, &arguments->output);
   sub->footer(R"(
@@ -116,7 +111,8 @@ Examples:
   headrace check shop.customers --data --all
   headrace check shop.customers --data --format jsonl > findings.jsonl
 
-Each finding: severity, kind, file, what was found, what was expected, what to do. The kinds are listed in docs/check.md.
+Each finding: severity, kind, file, what was found, what was expected, what to
+do. The kinds are listed in docs/check.md.
 Exit status: 0 no damage, 1 damage found, 2 wrong usage.)");
   OnGiven(sub, chosen, [arguments](Session& session) { return RunCheck(*arguments, session); });
 }

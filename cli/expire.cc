@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 
@@ -14,14 +15,14 @@ struct Arguments {
   ExpireOptions options;
 };
 
-std::string Plural(size_t count, const std::string& what) {
-  return CountText(static_cast<int64_t>(count)) + " " + what + (count == 1 ? "" : "s");
+// "snapshot 3", "snapshots 3 to 7"
+std::string RangeText(int64_t first, int64_t last, const std::string& what) {
+  if (first == last) return what + " " + std::to_string(first);
+  return what + "s " + std::to_string(first) + " to " + std::to_string(last);
 }
 
-// "snapshot 3", "snapshots 3 to 7"
 std::string RangeText(const std::vector<int64_t>& ids, const std::string& what) {
-  if (ids.size() == 1) return what + " " + std::to_string(ids.front());
-  return what + "s " + std::to_string(ids.front()) + " to " + std::to_string(ids.back());
+  return RangeText(ids.front(), ids.back(), what);
 }
 
 std::string Joined(const std::vector<std::string>& words) {
@@ -40,15 +41,16 @@ void Tell(const ExpireResult& result, bool dry_run) {
   if (!result.changelogs.empty()) line(RangeText(result.changelogs, "changelog") + ends);
   if (result.snapshots.empty() && result.changelogs.empty()) line("nothing is due");
   if (result.files > 0)
-    line(Plural(static_cast<size_t>(result.files), "file") +
-         (dry_run ? " would be deleted, " : " deleted, ") + BytesText(result.bytes));
+    line(Counted(result.files, "file") + (dry_run ? " would be deleted, " : " deleted, ") +
+         BytesText(result.bytes));
   if (result.files_kept > 0)
-    line(Plural(static_cast<size_t>(result.files_kept), "data file") + " kept by " + Joined(result.keepers));
+    line(Counted(result.files_kept, "data file") + " kept by " + Joined(result.keepers));
   if (result.latest.has_value()) {
     const bool after = dry_run && !result.snapshots.empty();
     const int64_t earliest = after ? result.snapshots.back() + 1 : *result.earliest;
-    line("snapshots " + std::to_string(earliest) + " to " + std::to_string(*result.latest) +
-         (dry_run ? " would stay" : " stay"));
+    line(RangeText(earliest, *result.latest, "snapshot") + (dry_run                      ? " would stay"
+                                                            : earliest == *result.latest ? " stays"
+                                                                                         : " stay"));
   }
   for (const ExpireHold& hold : result.holds)
     line("  held back from snapshot " + std::to_string(hold.from) + " on: " + hold.why);
@@ -72,15 +74,17 @@ void AddExpire(CLI::App* app, Chosen* chosen) {
   sub->add_flag("--dry-run", arguments->options.dry_run, "Tell what would end and why the rest stays");
   sub->add_option("--retain-max", arguments->options.retain_max,
                   "At most so many snapshots stay, however young (else snapshot.num-retained.max)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(0));
   sub->add_option("--retain-min", arguments->options.retain_min,
                   "At least so many snapshots stay, however old (else snapshot.num-retained.min)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(0));
   sub->add_option("--older-than", arguments->options.older_than,
                   "What is older ends: an age like '2 h', or a local time (else snapshot.time-retained)")
       ->type_name("AGE|TIME");
   sub->footer(
-      "\nWhat a tag, a branch, a consumer, an ingest job or a retained changelog needs is never deleted.\n"
+      "\nWhat a tag, a branch, a consumer, an ingest job or a retained changelog needs is\nnever deleted.\n"
       "\nExamples:\n  headrace expire shop.customers --dry-run\n"
       "  headrace expire shop.customers --older-than '2 h' --retain-min 1\n"
       "  headrace expire shop.customers --retain-max 20");

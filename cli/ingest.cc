@@ -100,10 +100,10 @@ void PrintReport(const std::string& table, const IngestReport& report, bool fail
   }
   if (report.lines == 0 && report.commits == 0 && !report.resumed && failed) return;  // nothing to count
   if (report.resumed) session.Note("resumed job " + report.job + " after its last commit");
-  std::string line = table + ": " + CountText(report.lines) + " records read = " + CountText(report.applied) +
+  std::string line = table + ": " + Counted(report.lines, "record") + " read = " + CountText(report.applied) +
                      " applied + " + CountText(report.ignored) + " ignored + " +
-                     CountText(report.dead_letters) + " dead letters; " + CountText(report.rows) +
-                     " rows in " + CountText(report.commits) + (report.commits == 1 ? " commit" : " commits");
+                     Counted(report.dead_letters, "dead letter") + "; " + Counted(report.rows, "row") +
+                     " in " + Counted(report.commits, "commit");
   if (report.last_snapshot) line += ", latest snapshot " + std::to_string(*report.last_snapshot);
   session.Note(line);
   std::string ignored;
@@ -184,14 +184,19 @@ void AddIngest(CLI::App* app, Chosen* chosen) {
                   "A source's TRUNCATE: delete every live row (default), or refuse")
       ->type_name("RULE");
   sub->footer(R"(
-Every record is applied, ignored by rule (a tombstone, a heartbeat …) or bad: a bad one stops the ingest, with
-what came before it committed, or goes to the dead-letter file byte for byte (exit status 3).
-A killed ingest started again with the same command continues after the last committed record. Quote globs: an input list that
-the shell has expanded to other files is another job. Exit status 1 when it was interrupted.
+Every record is applied, ignored by rule (a tombstone, a heartbeat …) or bad: a
+bad one stops the ingest, with what came before it committed, or goes to the
+dead-letter file byte for byte (exit status 3).
+
+A killed ingest started again with the same command continues after the last
+committed record. Quote globs: an input list that the shell has expanded to
+other files is another job. Exit status 1 when it was interrupted.
 
 Examples:
-  headrace ingest shop.customers customers.jsonl --format debezium-json --create --keys customers.keys.jsonl
+  headrace ingest shop.customers customers.jsonl --create --keys customers.keys.jsonl \
+    --option changelog-producer=input
   headrace ingest shop.orders 'orders-*.csv' --create --primary-key order_id --commit-every file
+  headrace ingest shop.orders updates.jsonl --kind-column op --on-bad-record dead-letter=bad.jsonl
   cat changes.jsonl | headrace ingest shop.customers - --format json --kind-column op --job nightly)");
   OnGiven(sub, chosen, [arguments](Session& session) { return Run(*arguments, session); });
 }

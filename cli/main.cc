@@ -4,10 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 
 #include <arrow/compute/initialize.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/help.h"
 #include "cli/session.h"
 #include "headrace/engine.h"
 
@@ -22,9 +24,12 @@ Examples:
   headrace ingest shop.customers changes.jsonl --format debezium-json
   headrace read shop.customers --columns customer_id,name --limit 10
   headrace changes shop.customers --from earliest --follow
+  headrace why shop.customers customer_id=8821
+  headrace check shop.customers --data
   headrace demo
 
-Exit status: 0 done, 1 failed or different, 2 wrong usage, 3 done with dead letters.)";
+Exit status: 0 done, 1 failed or different, 2 wrong usage,
+3 done with dead letters.)";
 
 void AddGlobalOptions(CLI::App* app, GlobalOptions* global) {
   app->add_option("--warehouse", global->warehouse,
@@ -39,7 +44,7 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* global) {
       ->type_name("DIR");
   app->add_option("--threads", global->threads, "Threads for compactions beside the writer")
       ->type_name("N")
-      ->check(CLI::Range(0, 256))
+      ->check(WholeNumber(0, 256))
       ->capture_default_str();
   app->add_flag("-q,--quiet", global->quiet, "No notes and no progress on stderr");
   app->set_version_flag("--version", "headrace " + std::string(Version()));
@@ -55,6 +60,7 @@ int Main(int argc, char** argv) {
   GlobalOptions global;
   Chosen chosen;
   CLI::App app("Streaming-first lakehouse tables in the Apache Paimon format.", "headrace");
+  UseHelp(&app);
   AddGlobalOptions(&app, &global);
   app.require_subcommand(1);
   app.fallthrough();
@@ -72,10 +78,13 @@ int Main(int argc, char** argv) {
   AddWhy(&app, &chosen);
   AddDemo(&app, &chosen);
   AddCompletion(&app, &chosen);
+  AddHelp(&app, &chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    TellMistake(app, error);
+    return kUsage;
   }
   const Status ready = arrow::compute::Initialize();
   if (!ready.ok()) return Fail(ready);

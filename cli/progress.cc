@@ -51,6 +51,10 @@ std::string CountText(int64_t count) {
   return digits;
 }
 
+std::string Counted(int64_t count, const std::string& one) {
+  return CountText(count) + " " + one + (count == 1 ? "" : "s");
+}
+
 std::string BytesText(int64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   double amount = static_cast<double>(bytes);

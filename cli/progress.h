@@ -33,8 +33,9 @@ class Progress {
   Clock::time_point last_drawn_ = started_;
 };
 
-std::string CountText(int64_t count);      // 1,234,567
-std::string BytesText(int64_t bytes);      // 1.8 kB
-std::string DurationText(double seconds);  // 2 m 05 s
+std::string CountText(int64_t count);                        // 1,234,567
+std::string Counted(int64_t count, const std::string& one);  // 1 row, 2 rows
+std::string BytesText(int64_t bytes);                        // 1.8 kB
+std::string DurationText(double seconds);                    // 2 m 05 s
 
 }  // namespace headrace::cli

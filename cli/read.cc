@@ -6,6 +6,7 @@
 
 #include <arrow/record_batch.h>
 
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -154,11 +155,10 @@ void AddRead(CLI::App* app, Chosen* chosen) {
   sub->add_option("--columns", arguments->read.columns, "Only these, in this order")
       ->delimiter(',')
       ->type_name("COLUMNS");
-  sub->add_option("--limit", arguments->limit, "At most so many rows")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--limit", arguments->limit, "At most so many rows")->type_name("N")->check(WholeNumber(0));
   sub->add_option("--snapshot", arguments->read.snapshot, "As of this snapshot (default: the latest)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(1));
   sub->add_flag("--ordered", arguments->read.key_ordered, "Rows of each bucket in key order");
   AddOutputOptions(sub, &arguments->output);
   sub->footer(R"(
@@ -178,7 +178,8 @@ void AddGet(CLI::App* app, Chosen* chosen) {
       ->delimiter(',')
       ->type_name("COLUMNS");
   sub->add_option("--snapshot", arguments->read.snapshot, "As of this snapshot (default: the latest)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(1));
   AddOutputOptions(sub, &arguments->output);
   sub->footer(
       "\nExample:\n  headrace get shop.customers customer_id=8821\n\nExit status 1 when there is no such "
@@ -196,21 +197,22 @@ void AddChanges(CLI::App* app, Chosen* chosen) {
       ->type_name("PLACE");
   sub->add_option("--from-snapshot", arguments->from_snapshot, "From this snapshot on, itself included")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1))
       ->excludes("--from");
   sub->add_option("--to-snapshot", arguments->to_snapshot, "Up to this snapshot, itself included")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(WholeNumber(1));
   sub->add_flag("--follow", arguments->changes.follow, "Wait for new snapshots until interrupted");
   sub->add_option("--limit", arguments->limit, "At most so many changes")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WholeNumber(0));
   sub->add_option("--columns", arguments->changes.columns, "Only these, in this order")
       ->delimiter(',')
       ->type_name("COLUMNS");
   AddOutputOptions(sub, &arguments->output);
   sub->footer(R"(
-The resume point is told on stderr at the end. With --limit it is the snapshot in which the output stopped, if it stopped in its middle.
+The resume point is told on stderr at the end. With --limit it is the snapshot
+in which the output stopped, if it stopped in its middle.
 
 Examples:
   headrace changes shop.customers --from-snapshot 5

@@ -9,6 +9,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -64,14 +65,10 @@ Result<int> RunShow(const Arguments& arguments, Session& session) {
   return kDone;
 }
 
-std::string Counted(int64_t count, const char* one, const char* many) {
-  return CountText(count) + " " + (count == 1 ? one : many);
-}
-
 std::string RunLine(const RunInfo& run) {
-  std::string line = "  L" + std::to_string(run.level) + "  " + Counted(run.files, "file", "files") + ", " +
-                     Counted(run.rows, "row", "rows");
-  if (run.deletes && *run.deletes > 0) line += " (" + Counted(*run.deletes, "delete", "deletes") + ")";
+  std::string line =
+      "  L" + std::to_string(run.level) + "  " + Counted(run.files, "file") + ", " + Counted(run.rows, "row");
+  if (run.deletes && *run.deletes > 0) line += " (" + Counted(*run.deletes, "delete") + ")";
   line += ", " + BytesText(run.bytes);
   if (!run.min_key.empty() || !run.max_key.empty()) {
     line += ", keys " + (run.min_key == run.max_key ? run.min_key : run.min_key + " … " + run.max_key);
@@ -94,16 +91,16 @@ Result<int> RunInspect(const Arguments& arguments, Session& session) {
   ARROW_ASSIGN_OR_RAISE(std::vector<BucketInfo> buckets, table->Tree(shown));
   std::printf("%s at snapshot %lld: %s with files\n", table->info().name.c_str(),
               static_cast<long long>(*shown),
-              Counted(static_cast<int64_t>(buckets.size()), "bucket", "buckets").c_str());
+              Counted(static_cast<int64_t>(buckets.size()), "bucket").c_str());
   for (const BucketInfo& bucket : buckets) {
     const std::string of = bucket.total_buckets > 0 ? " of " + std::to_string(bucket.total_buckets) : "";
     const std::string partition = bucket.partition.empty() ? "" : bucket.partition + ", ";
     std::printf("\n%sbucket %d%s: %s\n", partition.c_str(), bucket.bucket, of.c_str(),
-                Counted(static_cast<int64_t>(bucket.runs.size()), "sorted run", "sorted runs").c_str());
+                Counted(static_cast<int64_t>(bucket.runs.size()), "sorted run").c_str());
     for (const RunInfo& run : bucket.runs) std::printf("%s\n", RunLine(run).c_str());
     if (bucket.changelog_files > 0) {
-      std::printf("  changelog  %s, %s\n", Counted(bucket.changelog_files, "file", "files").c_str(),
-                  Counted(bucket.changelog_rows, "change", "changes").c_str());
+      std::printf("  changelog  %s, %s\n", Counted(bucket.changelog_files, "file").c_str(),
+                  Counted(bucket.changelog_rows, "change").c_str());
     }
   }
   return kDone;
@@ -121,7 +118,8 @@ void AddShow(CLI::App* app, Chosen* chosen) {
   sub->add_option("TABLE", arguments->table, "db.table or a table's folder; for tables, a database");
   sub->add_option("--snapshot", arguments->snapshot,
                   "files and manifests as of this snapshot (default: the latest)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(1));
   AddOutputOptions(sub, &arguments->output);
   sub->footer("\nExamples:\n  headrace show tables\n  headrace show files shop.customers --format csv");
   OnGiven(sub, chosen, [arguments](Session& session) { return RunShow(*arguments, session); });
@@ -133,7 +131,8 @@ void AddInspect(CLI::App* app, Chosen* chosen) {
       app->add_subcommand("inspect", "Draw each bucket's tree: levels, runs, rows, key ranges, changelog");
   sub->add_option("TABLE", arguments->table, "db.table or a table's folder")->required();
   sub->add_option("--snapshot", arguments->snapshot, "As of this snapshot (default: the latest)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(1));
   sub->footer("\nExample:\n  headrace inspect shop.customers");
   OnGiven(sub, chosen, [arguments](Session& session) { return RunInspect(*arguments, session); });
 }

@@ -6,6 +6,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "headrace/engine.h"
@@ -98,7 +99,8 @@ void AddWhy(CLI::App* app, Chosen* chosen) {
                   "that partition is meant")
       ->required();
   sub->add_option("--snapshot", arguments->snapshot, "As of this snapshot (default: the latest)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeNumber(1));
   AddOutputOptions(sub, &arguments->output);
   sub->footer(
       "\nExample:\n  headrace why shop.customers customer_id=8821\n\nOne line a version, the newest first; "

@@ -1,6 +1,7 @@
 """Each command once, as the README and --help show them."""
 
 import json
+import re
 import unittest
 
 from program_case import FIXTURES, ProgramCase
@@ -142,6 +143,29 @@ class Commands(ProgramCase):
         self.run_program("--memory", "abc", "show", "tables", status=2)
         self.run_program("create", "a.b", "--schema", "id INT", "--option", "x", status=2)
         self.assertIn("cannot be read", self.run_program("create", "--ddl", "@" + str(self.folder), status=1).stderr)
+
+    def test_wrong_usage_is_told_with_what_may_have_been_meant(self):
+        told = self.run_program(status=2).stderr
+        for command in ("ingest", "changes", "check"):
+            self.assertIn(f"\n  {command} ", told)
+        self.assertIn("no command 'reed'; did you mean read?", self.run_program("reed", "a.b", status=2).stderr)
+        self.assertNotIn("did you mean", self.run_program("xyzzy", status=2).stderr)
+        self.assertIn("no command 'reed'", self.run_program("help", "reed", status=2).stderr)
+        told = self.run_program("read", "a.b", "--fromat", "csv", status=2).stderr
+        self.assertIn("read has no option --fromat; did you mean --format?", told)
+        self.assertIn("'c.d'", self.run_program("read", "a.b", "c.d", status=2).stderr)
+        self.assertIn("-1 is less than 0", self.run_program("read", "a.b", "--limit", "-1", status=2).stderr)
+        self.assertIn("not a whole number", self.run_program("read", "a.b", "--snapshot", "x", status=2).stderr)
+
+    def test_help_fits_a_terminal(self):
+        self.assertEqual(self.run_program("help").stdout, self.run_program("--help").stdout)
+        self.assertEqual(self.run_program("help", "read").stdout, self.run_program("read", "--help").stdout)
+        commands = re.findall(r"^  (\w+) ", self.run_program(status=2).stderr, re.MULTILINE)
+        self.assertGreater(len(commands), 10)
+        for command in commands:
+            text = self.run_program(command, "--help").stdout
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 120 if "headrace " in line else 80, line)
 
     def test_every_command_has_help_with_an_example(self):
         listing = self.run_program("--help").stdout
