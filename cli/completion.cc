@@ -44,10 +44,20 @@ void PrintZsh(const CLI::App& app) {
   PrintBash(app);
 }
 
+// As fish reads it between single quotes.
+std::string QuotedForFish(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
 void PrintFish(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands({})) {
-    std::printf("complete -c headrace -n __fish_use_subcommand -a %s -d '%s'\n", sub->get_name().c_str(),
-                sub->get_description().c_str());
+    std::printf("complete -c headrace -n __fish_use_subcommand -a %s -d %s\n", sub->get_name().c_str(),
+                QuotedForFish(sub->get_description()).c_str());
     for (const CLI::Option* option : sub->get_options()) {
       for (const std::string& name : option->get_lnames()) {
         std::printf("complete -c headrace -n '__fish_seen_subcommand_from %s' -l %s\n",
