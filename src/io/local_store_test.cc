@@ -213,6 +213,15 @@ TEST_F(LocalStoreTest, RefusesToReadAHugeFileWhole) {
   EXPECT_TRUE(IsKind(store_.ReadAll(At("huge")).status(), ErrorKind::kOverBudget));
 }
 
+TEST_F(LocalStoreTest, NeitherWaitsForAPipeNorReadsADevice) {
+  ASSERT_EQ(mkfifo(At("pipe").c_str(), 0644), 0);
+  std::filesystem::create_symlink("/dev/zero", At("zeros"));
+  for (const std::string& path : {At("pipe"), At("zeros")}) {
+    EXPECT_TRUE(IsKind(store_.ReadAll(path).status(), ErrorKind::kInvalid)) << path;
+    EXPECT_TRUE(IsKind(store_.OpenForRead(path).status(), ErrorKind::kInvalid)) << path;
+  }
+}
+
 TEST_F(LocalStoreTest, MakesAnyPathAbsolute) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(*AbsoluteLocalPath("/a/b"), "/a/b");

@@ -112,11 +112,14 @@ Result<FileDescriptor> CreateNew(const std::string& path, bool sync) {
 }
 
 Result<FileDescriptor> OpenToRead(const std::string& path) {
-  FileDescriptor file(Retrying([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  // A named pipe without a writer would be waited for without end; of files the flag means nothing.
+  FileDescriptor file(Retrying([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
   if (!file.valid()) return ErrnoError(errno == ENOTDIR ? ENOENT : errno, "opening", path);
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoError(errno, "opening", path);
   if (S_ISDIR(info.st_mode)) return ErrnoError(EISDIR, "opening", path);
+  if (!S_ISREG(info.st_mode))
+    return Invalid("opening ", path, ": it is a pipe or a device; only files are read by their name");
   return file;
 }
 
