@@ -20,8 +20,8 @@ namespace {
 
 class LocalOutputStream final : public arrow::io::OutputStream {
  public:
-  LocalOutputStream(std::string path, FileDescriptor file, bool sync)
-      : path_(std::move(path)), file_(std::move(file)), sync_(sync) {}
+  LocalOutputStream(std::string path, FileDescriptor file, std::shared_ptr<UnsyncedFolders> unsynced)
+      : path_(std::move(path)), file_(std::move(file)), unsynced_(std::move(unsynced)) {}
 
   ~LocalOutputStream() override { Discard(); }
 
@@ -75,8 +75,10 @@ class LocalOutputStream final : public arrow::io::OutputStream {
 
   Status Finish() {
     HEADRACE_RETURN_NOT_OK(Flush());
-    if (sync_) HEADRACE_RETURN_NOT_OK(SyncFile(file_.get(), path_));
-    if (sync_) HEADRACE_RETURN_NOT_OK(SyncFolder(ParentOf(path_)));
+    if (unsynced_ != nullptr) {
+      HEADRACE_RETURN_NOT_OK(SyncFile(file_.get(), path_));
+      unsynced_->Add(ParentOf(path_));
+    }
     const Status closed = file_.Close(path_);
     if (!closed.ok()) unlink(path_.c_str());
     return closed;
@@ -91,7 +93,7 @@ class LocalOutputStream final : public arrow::io::OutputStream {
 
   const std::string path_;
   FileDescriptor file_;
-  const bool sync_;
+  const std::shared_ptr<UnsyncedFolders> unsynced_;  // null: nothing is flushed
   std::string buffer_;
   int64_t position_ = 0;
   Status failure_;
@@ -169,9 +171,10 @@ Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenLocalInput(const std::s
   return std::make_shared<LocalInputFile>(path, std::move(file), info.st_size);
 }
 
-Result<std::shared_ptr<arrow::io::OutputStream>> CreateLocalOutput(const std::string& path, bool sync) {
-  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, CreateNew(path, sync));
-  return std::make_shared<LocalOutputStream>(path, std::move(file), sync);
+Result<std::shared_ptr<arrow::io::OutputStream>> CreateLocalOutput(
+    const std::string& path, std::shared_ptr<UnsyncedFolders> unsynced) {
+  HEADRACE_ASSIGN_OR_RETURN(FileDescriptor file, CreateNew(path, unsynced != nullptr));
+  return std::make_shared<LocalOutputStream>(path, std::move(file), std::move(unsynced));
 }
 
 }  // namespace headrace

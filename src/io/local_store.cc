@@ -217,7 +217,7 @@ Result<std::shared_ptr<arrow::io::RandomAccessFile>> LocalStore::OpenForRead(con
 
 Result<std::shared_ptr<arrow::io::OutputStream>> LocalStore::OpenForWrite(const std::string& path) {
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
-  return CreateLocalOutput(path, options_.sync);
+  return CreateLocalOutput(path, options_.sync ? unsynced_ : nullptr);
 }
 
 Status LocalStore::Replace(const std::string& path, std::string_view bytes) {
@@ -233,6 +233,7 @@ Result<PublishResult> LocalStore::PublishIfAbsent(const std::string& path, std::
   HEADRACE_RETURN_NOT_OK(CheckStorePath(path));
   TemporaryFile temporary;
   HEADRACE_RETURN_NOT_OK(WriteTemporary(path, bytes, options_.sync, &temporary));
+  if (options_.sync) HEADRACE_RETURN_NOT_OK(unsynced_->SyncAll());
 
   const NamingResult result = NameIfFree(temporary.file.get(), temporary.path, path);
   switch (result.naming) {

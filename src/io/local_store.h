@@ -5,7 +5,8 @@
 // hard links, renameat2 with RENAME_NOREPLACE does the same; where that is missing too, publishing is refused (kUnsupported).
 // A crash may leave such temporary files behind: List shows them, readers of folders go by the names they know, no later call meets them
 // again, and IsLocalTemporary tells them from other engines' files.
-// With `sync` what a call has reported done survives a power failure: file and folder are flushed to the medium first.
+// With `sync` what was published survives a power failure, and so do all files that this store closed before: their bytes are flushed when
+// they are closed, their folders before the next file is published.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "base/error.h"
 #include "io/store.h"
+#include "io/unsynced_folders.h"
 
 namespace headrace {
 
@@ -50,6 +52,7 @@ class LocalStore final : public Store {
 
  private:
   const LocalStoreOptions options_;
+  const std::shared_ptr<UnsyncedFolders> unsynced_ = std::make_shared<UnsyncedFolders>();
 };
 
 }  // namespace headrace

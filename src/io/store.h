@@ -49,14 +49,14 @@ class Store {
   virtual Result<std::string> ReadAll(const std::string& path) = 0;
   virtual Result<std::shared_ptr<arrow::io::RandomAccessFile>> OpenForRead(const std::string& path) = 0;
 
-  // A new file; kAlreadyExists when one is there. Close() makes it durable; a stream dropped or aborted before Close() leaves no file
+  // A new file; kAlreadyExists when one is there. Close() makes its bytes durable, the next PublishIfAbsent its name; a stream dropped or aborted before Close() leaves no file
   // under this name, unless the process dies: then a part of one may stay. After a failed Write, Close() fails too.
   virtual Result<std::shared_ptr<arrow::io::OutputStream>> OpenForWrite(const std::string& path) = 0;
 
   // Replaces a whole small file (hints, consumers). A reader sees the old or the new bytes, never a mixture.
   virtual Status Replace(const std::string& path, std::string_view bytes) = 0;
 
-  // Makes `path` with these bytes, durably, if and only if nothing has that name. Of concurrent callers one gets kPublished.
+  // Makes `path` with these bytes, durably and with every file closed before, if and only if nothing has that name. Of concurrent callers one gets kPublished.
   // kCommitUnknown when the store did not answer whether it happened: the file may or may not be there.
   virtual Result<PublishResult> PublishIfAbsent(const std::string& path, std::string_view bytes) = 0;
 
