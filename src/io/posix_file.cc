@@ -113,7 +113,8 @@ Result<FileDescriptor> CreateNew(const std::string& path, bool sync) {
 
 Result<FileDescriptor> OpenToRead(const std::string& path) {
   // A named pipe without a writer would be waited for without end; of files the flag means nothing.
-  FileDescriptor file(Retrying([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  FileDescriptor file(
+      Retrying([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
   if (!file.valid()) return ErrnoError(errno == ENOTDIR ? ENOENT : errno, "opening", path);
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoError(errno, "opening", path);
