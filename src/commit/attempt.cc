@@ -1,7 +1,6 @@
 #include "commit/attempt.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/json.h"
 #include "base/uuid.h"
@@ -10,6 +9,7 @@
 #include "commit/conflict.h"
 #include "commit/manifest_merge.h"
 #include "commit/manifest_writer.h"
+#include "commit/place.h"
 #include "commit/same_table.h"
 #include "commit/settle.h"
 
@@ -117,6 +117,10 @@ std::optional<int64_t> Later(std::optional<int64_t> a, std::optional<int64_t> b)
 
 Result<Snapshot> PrepareSnapshot(const Table& table, const CommitPart& part, const SnapshotFacts& facts,
                                  const std::optional<Snapshot>& latest, ManifestWriter* writer) {
+  if (latest.has_value() && latest->id.value == INT64_MAX)
+    return Unsupported("committing to table ", table.name,
+                       ": its latest snapshot has the largest id there is, ", latest->id,
+                       "; no snapshot can follow it");
   Snapshot snapshot;
   snapshot.uuid = NewUuid();
   snapshot.id = SnapshotId(latest.has_value() ? latest->id.value + 1 : 1);
@@ -153,69 +157,85 @@ Result<bool> StillStands(const Table& table, const std::optional<Snapshot>& base
 }
 
 // A snapshot that got into another table than it was made for is taken out again, unless somebody has built upon it.
-void TakeBack(const Table& table, const Snapshot& snapshot) {
+void TakeBack(const Table& table, const Snapshot& snapshot, ManifestWriter* writer) {
   const auto newest = FindLatestSnapshotId(table);
-  if (newest.ok() && newest->has_value() && **newest == snapshot.id)
-    (void)table.store->Delete(SnapshotPath(table, snapshot.id));
+  if (!newest.ok() || !newest->has_value() || **newest != snapshot.id) return;
+  if (table.store->Delete(SnapshotPath(table, snapshot.id)).ok()) writer->DeleteWritten();
 }
 
-// Whether the snapshot that follows ours knows of it: lists a file we added, or took one away.
-Result<bool> KnowsOf(const Table& table, const Snapshot& next, const CommitPart& part) {
-  HEADRACE_ASSIGN_OR_RETURN(auto entries,
-                            LiveFiles(table, next, {.partitions = part.Partitions(), .bucket = {}}));
-  HEADRACE_ASSIGN_OR_RETURN(const auto delta, DeltaEntries(table, next));
-  entries.insert(entries.end(), delta.begin(), delta.end());
-  std::unordered_set<std::string> known;
-  for (const ManifestEntry& entry : entries) known.insert(IdentityOf(entry));
-  return std::any_of(part.delta.begin(), part.delta.end(), [&](const ManifestEntry& entry) {
-    return (entry.kind == EntryKind::kAdd) == known.contains(IdentityOf(entry));
-  });
-}
-
-enum class Place { kInHistory, kBeforeIt, kUnknown };
-
-// The id of a snapshot that has ended is free again: a writer that was held up may publish under it, into a past that nobody reads. While
-// the base stands that cannot have happened, for snapshots end in order; when it has ended too, the next snapshot tells.
-Result<Place> PlaceOf(const Table& table, const Snapshot& snapshot, const std::optional<Snapshot>& base,
+// While what it was built on stands it cannot have got into the past, for snapshots end in order.
+Result<Place> PlaceOn(const Table& table, const std::optional<Snapshot>& base, const Snapshot& snapshot,
                       const CommitPart& part) {
   HEADRACE_ASSIGN_OR_RETURN(const bool stands, StillStands(table, base));
   if (base.has_value() && stands) return Place::kInHistory;
-  HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table));
-  if (!latest.has_value() || *latest <= snapshot.id) return Place::kInHistory;
-  HEADRACE_ASSIGN_OR_RETURN(const auto next, FindSnapshot(table, SnapshotId(snapshot.id.value + 1)));
-  if (!next.has_value() || part.delta.empty()) return Place::kUnknown;
-  HEADRACE_ASSIGN_OR_RETURN(const bool known, KnowsOf(table, *next, part));
-  return known ? Place::kInHistory : Place::kBeforeIt;
+  return PlaceOf(table, snapshot, &part.delta);
+}
+
+AttemptResult Unknown(Snapshot snapshot, Status cause) {
+  AttemptResult result;
+  result.outcome = Outcome::kUnknown;
+  result.snapshot = std::move(snapshot);
+  result.cause = std::move(cause);
+  return result;
+}
+
+AttemptResult Lost(Snapshot snapshot, LostTo to) {
+  AttemptResult result;
+  result.snapshot = std::move(snapshot);
+  result.lost_to = to;
+  return result;
+}
+
+// Into the past: it goes, and then what only it names.
+AttemptResult TakeOut(const Table& table, Snapshot snapshot, ManifestWriter* writer) {
+  const Status deleted = table.store->Delete(SnapshotPath(table, snapshot.id));
+  if (deleted.ok()) {
+    writer->DeleteWritten();
+    return Lost(std::move(snapshot), LostTo::kExpiry);
+  }
+  Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
+                               " was published after the snapshots around it had expired, and could not be "
+                               "deleted: ",
+                               deleted.message());
+  AttemptResult result = Unknown(std::move(snapshot), std::move(cause));
+  result.unplaced = true;
+  return result;
 }
 
 // After a publish that reported success. The files of a replaced snapshot stay: somebody may have read it.
 Result<AttemptResult> Acknowledge(const Table& table, Snapshot snapshot, const std::optional<Snapshot>& base,
-                                  const CommitPart& part) {
+                                  const CommitPart& part, ManifestWriter* writer) {
   if (const Status same = CheckSameTable(table); IsKind(same, ErrorKind::kNotFound)) {
-    TakeBack(table, snapshot);
+    TakeBack(table, snapshot, writer);
     return same;
   }
-  const Result<Place> place = PlaceOf(table, snapshot, base, part);
-  if (place.ok() && *place == Place::kBeforeIt) {
-    (void)table.store->Delete(SnapshotPath(table, snapshot.id));
-    return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
-  }
+  const Result<Place> place = PlaceOn(table, base, snapshot, part);
+  if (place.ok() && *place == Place::kBeforeIt) return TakeOut(table, std::move(snapshot), writer);
   if (!place.ok() || *place == Place::kUnknown) {
     Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
                                  " was published, but those around it have ended meanwhile",
                                  place.ok() ? "" : ": " + place.status().message());
-    return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause)};
+    AttemptResult result = Unknown(std::move(snapshot), std::move(cause));
+    result.unplaced = true;
+    return result;
   }
   const Result<bool> there = StaysThere(table, snapshot);
   if (!there.ok()) {
     Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
                                  " was published, but could not be read again: ", there.status().message());
-    return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause)};
+    return Unknown(std::move(snapshot), std::move(cause));
   }
-  if (*there) return AttemptResult{Outcome::kPublished, std::move(snapshot), Status::OK()};
+  if (*there) {
+    AttemptResult result;
+    result.outcome = Outcome::kPublished;
+    result.snapshot = std::move(snapshot);
+    return result;
+  }
   Status cause = CommitUnknown("snapshot ", snapshot.id, " of table ", table.name,
                                " was published and then replaced by another writer");
-  return AttemptResult{Outcome::kUnknown, std::move(snapshot), std::move(cause), true};
+  AttemptResult result = Unknown(std::move(snapshot), std::move(cause));
+  result.replaced = true;
+  return result;
 }
 
 // Right before the publish, since writing the manifests takes a while. False: another attempt is needed.
@@ -240,17 +260,17 @@ Result<AttemptResult> TryCommit(const Table& table, const CommitPart& part, cons
   if (!may_publish.ok() || !*may_publish) {
     writer.DeleteWritten();
     HEADRACE_RETURN_NOT_OK(may_publish.status());
-    return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
+    return Lost(std::move(snapshot), LostTo::kReplacement);
   }
   const Result<PublishResult> published =
       table.store->PublishIfAbsent(SnapshotPath(table, snapshot.id), SerializeSnapshot(snapshot));
   // Any failure of the publish may hide a success: nothing is cleaned after it.
-  if (!published.ok()) return AttemptResult{Outcome::kUnknown, std::move(snapshot), published.status()};
+  if (!published.ok()) return Unknown(std::move(snapshot), published.status());
   if (*published == PublishResult::kExists) {
     writer.DeleteWritten();
-    return AttemptResult{Outcome::kLost, std::move(snapshot), Status::OK()};
+    return Lost(std::move(snapshot), LostTo::kWriter);
   }
-  return Acknowledge(table, std::move(snapshot), latest, part);
+  return Acknowledge(table, std::move(snapshot), latest, part, &writer);
 }
 
 }  // namespace headrace

@@ -24,15 +24,25 @@ struct SnapshotFacts {
 
 enum class Outcome {
   kPublished,  // ours, read again after publishing
-  kLost,       // the id is another's; nothing of ours is left
+  kLost,       // there is no such snapshot in the table; nothing of ours is left
   kUnknown,    // it may have been published: look for it before trying again
+};
+
+enum class LostTo {
+  kWriter,       // the id is another's
+  kReplacement,  // what it was built on was rolled back, replaced or has expired
+  kExpiry,       // the id had ended: it was published into the past, and taken out again
 };
 
 struct AttemptResult {
   Outcome outcome = Outcome::kLost;
-  Snapshot snapshot;      // as published, or as it would be
-  Status cause;           // of kUnknown
-  bool replaced = false;  // of kUnknown: it was published, and another stands in its place now
+  LostTo lost_to = LostTo::kWriter;
+  Snapshot snapshot;  // as published, or as it would be
+  // Of kUnknown.
+  Status cause;
+  bool replaced = false;  // it was published, and another stands in its place now
+  bool unplaced =
+      false;  // it was published, perhaps into the past (place.h): that it stands does not mean that it counts
 };
 
 // Builds on `latest`. An error means that nothing was published and nothing is left.

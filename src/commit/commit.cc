@@ -9,6 +9,7 @@
 #include "commit/attempt.h"
 #include "commit/commit_part.h"
 #include "commit/conflict.h"
+#include "commit/place.h"
 #include "commit/same_table.h"
 #include "commit/settle.h"
 
@@ -93,8 +94,15 @@ class PartCommitter {
     HEADRACE_ASSIGN_OR_RETURN(const SnapshotFacts facts, FactsOn(latest));
     HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, part_, facts, latest));
     if (result.outcome == Outcome::kPublished) return std::move(result.snapshot);
-    if (result.outcome != Outcome::kUnknown) return std::nullopt;
+    if (result.outcome != Outcome::kUnknown) {
+      (result.lost_to == LostTo::kWriter ? lost_ids_ : lost_bases_) += 1;
+      return std::nullopt;
+    }
     unknown_ = result.cause;
+    attempted_ = result.snapshot;
+    unplaced_ = result.unplaced;
+    // The next attempt's search tells where it stands.
+    if (result.unplaced) return std::nullopt;
     return Resolve(result);
   }
 
@@ -102,17 +110,68 @@ class PartCommitter {
   Result<std::optional<Snapshot>> FindOwn(const std::optional<Snapshot>& latest) {
     std::optional<Snapshot> snapshot = latest;
     while (snapshot.has_value() && snapshot->id > checked_to_) {
-      if (snapshot->commit_user == prepared_.user && snapshot->commit_identifier == prepared_.identifier &&
-          snapshot->commit_kind == part_.kind) {
-        HEADRACE_RETURN_NOT_OK(CheckHoldsOurs(*snapshot));
-        HEADRACE_ASSIGN_OR_RETURN(const bool stays, StaysThere(table_, *snapshot));
-        if (stays) return snapshot;
-      }
-      if (snapshot->id.value == 1) break;
-      HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table_, SnapshotId(snapshot->id.value - 1)));
+      HEADRACE_ASSIGN_OR_RETURN(const bool own, IsOwn(*snapshot));
+      if (own) return snapshot;
+      if (snapshot->id.value <= 1) break;
+      const SnapshotId before(snapshot->id.value - 1);
+      HEADRACE_ASSIGN_OR_RETURN(snapshot, FindSnapshot(table_, before));
+      if (snapshot.has_value() || before <= checked_to_) continue;
+      HEADRACE_ASSIGN_OR_RETURN(auto ended, FindOwnEnded(before));
+      if (ended.has_value()) return ended;
     }
     if (latest.has_value()) checked_to_ = std::max(checked_to_, latest->id);
     return std::nullopt;
+  }
+
+  bool HasOurName(const Snapshot& snapshot) const {
+    return snapshot.commit_user == prepared_.user && snapshot.commit_identifier == prepared_.identifier &&
+           snapshot.commit_kind == part_.kind;
+  }
+
+  Result<bool> IsOwn(const Snapshot& snapshot) {
+    if (!HasOurName(snapshot)) return false;
+    HEADRACE_RETURN_NOT_OK(CheckHoldsOurs(snapshot));
+    HEADRACE_ASSIGN_OR_RETURN(const bool stays, StaysThere(table_, snapshot));
+    if (!stays || snapshot.id.value <= 1) return stays;
+    HEADRACE_ASSIGN_OR_RETURN(const auto base, FindSnapshot(table_, SnapshotId(snapshot.id.value - 1)));
+    if (base.has_value()) return true;
+    HEADRACE_ASSIGN_OR_RETURN(const Place place, PlaceOf(table_, snapshot));
+    if (place == Place::kBeforeIt) {
+      HEADRACE_RETURN_NOT_OK(table_.store->Delete(SnapshotPath(table_, snapshot.id)));
+      if (attempted_ == snapshot) unknown_ = Status::OK();
+      return false;
+    }
+    if (place == Place::kUnknown && unplaced_) return NotKnown(snapshot.id);
+    return true;
+  }
+
+  // Behind a gap: `newest_gone` and those before it have ended. Some live on as changelogs; of ours we may know the files.
+  Result<std::optional<Snapshot>> FindOwnEnded(SnapshotId newest_gone) {
+    for (SnapshotId id = newest_gone; id > checked_to_; --id.value) {
+      HEADRACE_ASSIGN_OR_RETURN(const auto changelog, FindChangelog(table_, id));
+      if (!changelog.has_value()) break;
+      if (!HasOurName(*changelog)) continue;
+      HEADRACE_RETURN_NOT_OK(CheckHoldsOurs(*changelog));
+      return changelog;
+    }
+    if (unknown_.ok() || !attempted_.has_value()) return std::nullopt;
+    HEADRACE_ASSIGN_OR_RETURN(const Place place, PlaceOf(table_, *attempted_, &part_.delta));
+    if (place == Place::kInHistory) return attempted_;
+    if (place == Place::kUnknown) return NotKnown(newest_gone);
+    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table_, attempted_->id));
+    if (found == attempted_)
+      HEADRACE_RETURN_NOT_OK(table_.store->Delete(SnapshotPath(table_, attempted_->id)));
+    unknown_ = Status::OK();
+    return std::nullopt;
+  }
+
+  Status NotKnown(SnapshotId gone) const {
+    return CommitUnknown("committing to table ", table_.name, ": whether the commit of ", prepared_.user,
+                         " (identifier ", prepared_.identifier,
+                         ") succeeded can no longer be known, since snapshots up to ", gone,
+                         " have expired (", unknown_.message(),
+                         "). Read the table to see whether its rows are there before committing them again, "
+                         "and retain more snapshots (snapshot.num-retained.min)");
   }
 
   // Two processes that commit under one name must not take each other's snapshots for their own.
@@ -234,7 +293,10 @@ class PartCommitter {
   // store refused the publish is final once the snapshot is seen to be absent.
   Result<std::optional<Snapshot>> Resolve(const AttemptResult& result) {
     HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table_, result.snapshot.id));
-    if (found.has_value() && found->uuid == result.snapshot.uuid) return found;
+    if (found.has_value() && found->uuid == result.snapshot.uuid) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool own, IsOwn(*found));
+      return own ? found : std::nullopt;
+    }
     if (found.has_value() && result.replaced) {
       HEADRACE_ASSIGN_OR_RETURN(const bool built_upon, IsBuiltUpon(table_, result.snapshot));
       if (built_upon) return ReplacedUnderneath(table_, result.snapshot);
@@ -258,10 +320,13 @@ class PartCommitter {
                            " attempts in ", took_ms,
                            " ms, and it is not known whether one of them succeeded (", unknown_.message(),
                            "); commit again with the same identifier to find out");
-    return CommitConflict("committing to table ", table_.name, ": other writers took the next snapshot id ",
-                          attempt + 1, " times in ", took_ms, " ms (commit.max-retries ",
-                          table_.options.commit_max_retries, ", commit.timeout ",
-                          table_.options.commit_timeout_ms, " ms)");
+    const int64_t overtaken = attempt + 1 - lost_ids_ - lost_bases_;
+    return CommitConflict(
+        "committing to table ", table_.name, ": gave up after ", attempt + 1, " attempts in ", took_ms,
+        " ms (commit.max-retries ", table_.options.commit_max_retries, ", commit.timeout ",
+        table_.options.commit_timeout_ms, " ms): other writers took the next snapshot id ", lost_ids_,
+        " times, the snapshot built upon was replaced or expired ", lost_bases_,
+        " times, and expired while it was read ", std::max<int64_t>(overtaken, 0), " times");
   }
 
   void Wait(int32_t attempt) {
@@ -286,8 +351,12 @@ class PartCommitter {
   CommitPart part_;  // of the changes as they are
   Random random_;
   const int64_t started_ms_;
-  SnapshotId checked_to_;  // later snapshots may still be our own
-  Status unknown_;         // of an attempt that may have been published
+  SnapshotId checked_to_;              // later snapshots may still be our own
+  Status unknown_;                     // of an attempt that may have been published
+  std::optional<Snapshot> attempted_;  // what that attempt published
+  bool unplaced_ = false;              // perhaps into the past
+  int32_t lost_ids_ = 0;               // attempts lost to others, by what was lost
+  int32_t lost_bases_ = 0;
 };
 
 }  // namespace

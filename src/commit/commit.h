@@ -29,8 +29,8 @@ struct BucketChange {
   FileChange change;
 };
 
-constexpr int64_t kBatchCommitIdentifier =
-    9223372036854775807;  // a batch job commits once under a user of its own
+// A batch job commits once under a user of its own.
+inline constexpr int64_t kBatchCommitIdentifier = 9223372036854775807;
 
 struct PreparedCommit {
   std::string user;

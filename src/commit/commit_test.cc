@@ -338,7 +338,7 @@ TEST_F(CommittingThroughFaults, EndlessRacesEndInAConflict) {
   });
   const Status gave_up = Commit(faulty_, CommitOf("u", 1, {ChangeOf(0, {{.name = "a"}})})).status();
   EXPECT_TRUE(IsKind(gave_up, ErrorKind::kCommitConflict)) << gave_up;
-  EXPECT_THAT(gave_up.message(), HasSubstr("5 times"));
+  EXPECT_THAT(gave_up.message(), HasSubstr("took the next snapshot id 5 times"));
   EXPECT_EQ(races, 5);
   EXPECT_THAT(LiveNames(table_), IsEmpty());
 }

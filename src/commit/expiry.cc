@@ -1,11 +1,13 @@
 #include "commit/expiry.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "catalog/snapshots.h"
 #include "commit/commit.h"
 #include "commit/expiry_files.h"
+#include "commit/place.h"
 #include "io/store_path.h"
 
 namespace headrace {
@@ -18,12 +20,17 @@ class History {
  public:
   explicit History(const Table& table) : table_(table) {}
 
+  Result<std::optional<Snapshot>> FindSnapshot(SnapshotId id) {
+    return Once(id, &snapshots_, headrace::FindSnapshot);
+  }
+  Result<std::optional<Snapshot>> FindChangelog(SnapshotId id) {
+    return Once(id, &changelogs_, headrace::FindChangelog);
+  }
+  // Its snapshot, else its changelog.
   Result<std::optional<Snapshot>> Find(SnapshotId id) {
-    const auto known = read_.find(id);
-    if (known != read_.end()) return known->second;
-    HEADRACE_ASSIGN_OR_RETURN(auto found, FindSnapshotOrChangelog(table_, id));
-    read_.emplace(id, found);
-    return found;
+    HEADRACE_ASSIGN_OR_RETURN(auto found, FindSnapshot(id));
+    if (found.has_value()) return found;
+    return FindChangelog(id);
   }
 
   TimeOf times() {
@@ -34,19 +41,67 @@ class History {
     };
   }
 
-  // Those that are there.
-  Result<std::vector<Snapshot>> Range(IdRange range) {
+  // Those that `find` finds.
+  Result<std::vector<Snapshot>> Range(
+      IdRange range, const std::function<Result<std::optional<Snapshot>>(SnapshotId)>& find) {
     std::vector<Snapshot> snapshots;
-    for (SnapshotId id = range.begin; id < range.end; ++id.value) {
-      HEADRACE_ASSIGN_OR_RETURN(auto found, Find(id));
-      if (found.has_value()) snapshots.push_back(*std::move(found));
+    for (SnapshotId id = range.begin; id < range.end;) {
+      HEADRACE_ASSIGN_OR_RETURN(auto found, find(id));
+      if (found.has_value()) {
+        snapshots.push_back(*std::move(found));
+        ++id.value;
+      } else {
+        HEADRACE_ASSIGN_OR_RETURN(id, After(id));
+      }
     }
     return snapshots;
   }
 
+  // The next id that is there after one that is not, the largest when there is none: trying one by one might take for ever. So rare that
+  // listing names is no cost.
+  Result<SnapshotId> After(SnapshotId missing) {
+    HEADRACE_RETURN_NOT_OK(List());
+    const auto it = std::upper_bound(listed_->begin(), listed_->end(), missing);
+    return it == listed_->end() ? SnapshotId(INT64_MAX) : *it;
+  }
+
+  // The one before; nothing when there is none.
+  Result<std::optional<SnapshotId>> Before(SnapshotId missing) {
+    HEADRACE_RETURN_NOT_OK(List());
+    const auto it = std::lower_bound(listed_->begin(), listed_->end(), missing);
+    if (it == listed_->begin()) return std::nullopt;
+    return *std::prev(it);
+  }
+
+  NextThere next_there() {
+    return [this](SnapshotId id) { return After(id); };
+  }
+
  private:
+  using Known = std::map<SnapshotId, std::optional<Snapshot>>;
+
+  Result<std::optional<Snapshot>> Once(SnapshotId id, Known* known,
+                                       Result<std::optional<Snapshot>> (*find)(const Table&, SnapshotId)) {
+    const auto it = known->find(id);
+    if (it != known->end()) return it->second;
+    HEADRACE_ASSIGN_OR_RETURN(auto found, find(table_, id));
+    known->emplace(id, found);
+    return found;
+  }
+
+  Status List() {
+    if (listed_.has_value()) return Status::OK();
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<SnapshotId> ids, ListSnapshotIds(table_));
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<SnapshotId> changelogs, ListChangelogIds(table_));
+    ids.insert(ids.end(), changelogs.begin(), changelogs.end());
+    std::sort(ids.begin(), ids.end());
+    listed_ = std::move(ids);
+    return Status::OK();
+  }
+
   const Table& table_;
-  std::map<SnapshotId, std::optional<Snapshot>> read_;
+  Known snapshots_, changelogs_;
+  std::optional<std::vector<SnapshotId>> listed_;  // snapshots and changelogs, ascending
 };
 
 bool CarriesPositions(const Snapshot& snapshot) {
@@ -58,22 +113,28 @@ bool CarriesPositions(const Snapshot& snapshot) {
 // The newest snapshot with our mark has all that is carried; when it is among those that are to end, that must not be lost.
 Result<std::optional<SnapshotId>> FindPositions(const ExpiryFacts& facts, SnapshotId down_to,
                                                 History* history) {
-  for (SnapshotId id = facts.latest; id >= down_to; --id.value) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto found, history->Find(id));
-    if (!found.has_value() || !found->properties.contains(std::string(kWriterProperty))) continue;
-    if (!CarriesPositions(*found)) return std::nullopt;
-    return id;
+  std::optional<SnapshotId> id = facts.latest;
+  while (id.has_value() && *id >= down_to) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto found, history->Find(*id));
+    if (found.has_value() && found->properties.contains(std::string(kWriterProperty)))
+      return CarriesPositions(*found) ? id : std::nullopt;
+    if (found.has_value()) {
+      --id->value;
+    } else {
+      HEADRACE_ASSIGN_OR_RETURN(id, history->Before(*id));
+    }
   }
   return std::nullopt;
 }
 
 Result<std::optional<ExpiryFacts>> ReadFacts(const Table& table, const ExpirySettings& settings,
-                                             ExpiryPlan* plan) {
+                                             History* history, ExpiryPlan* plan) {
   ExpiryFacts facts;
   facts.now_ms = table.clock->NowMs();
   HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table));
   HEADRACE_ASSIGN_OR_RETURN(const auto earliest, FindEarliestSnapshotId(table));
   if (!latest.has_value() || !earliest.has_value()) return std::nullopt;
+  facts.next_there = history->next_there();
   facts.latest = *latest;
   facts.earliest = *earliest;
   if (settings.old_changelogs || settings.retention.changelogs_outlive()) {
@@ -95,10 +156,79 @@ std::vector<SnapshotId> IdsOf(const std::vector<Snapshot>& snapshots) {
   return ids;
 }
 
+// What reading a file that is deleted at this moment may answer.
+bool MayBeGone(const Status& failure) {
+  return IsKind(failure, ErrorKind::kNotFound) || IsKind(failure, ErrorKind::kSnapshotExpired) ||
+         IsKind(failure, ErrorKind::kCorruption);
+}
+
+// Files of the next one that are gone are being deleted by another expiry, which is then soon done with it, or were deleted by one that was
+// interrupted: that one came from history.
+Result<bool> IsMisplaced(const Table& table, const Snapshot& snapshot) {
+  Result<Place> place = PlaceOf(table, snapshot);
+  if (!place.ok() && MayBeGone(place.status())) {
+    table.clock->SleepMs(kForAnotherToFinishMs);
+    place = PlaceOf(table, snapshot);
+    if (!place.ok() && MayBeGone(place.status())) return false;
+  }
+  HEADRACE_RETURN_NOT_OK(place.status());
+  return *place == Place::kBeforeIt;
+}
+
+// Takes out of `snapshots` those that stand before history. Only the first ones can.
+Result<std::vector<SnapshotId>> TakeMisplaced(const Table& table, std::vector<Snapshot>* snapshots) {
+  std::vector<SnapshotId> misplaced;
+  for (const Snapshot& snapshot : *snapshots) {
+    HEADRACE_ASSIGN_OR_RETURN(const bool misplaced_too, IsMisplaced(table, snapshot));
+    if (!misplaced_too) break;
+    misplaced.push_back(snapshot.id);
+  }
+  snapshots->erase(snapshots->begin(), snapshots->begin() + static_cast<int64_t>(misplaced.size()));
+  return misplaced;
+}
+
+// Whether another expiry has ended what this one is about to end: then an id may have been taken anew since, by a snapshot that is not of
+// history. While the first one stands, all stand.
+Result<bool> IsOvertaken(const Table& table, const std::vector<Snapshot>& snapshots) {
+  if (snapshots.empty()) return false;
+  HEADRACE_ASSIGN_OR_RETURN(const auto found, FindSnapshot(table, snapshots.front().id));
+  return found != snapshots.front();
+}
+
+// What is to end, read; `end` of the snapshots moves on to one that is there. False: another expiry was here meanwhile, and it went further.
+Result<bool> ReadEnding(const Table& table, History* history, ExpiryPlan* plan, SnapshotsToEnd* ending) {
+  IdRange& snapshots = plan->choice.snapshots;
+  const IdRange& changelogs = plan->choice.changelogs;
+  HEADRACE_ASSIGN_OR_RETURN(auto first_kept, history->FindSnapshot(snapshots.end));
+  if (!first_kept.has_value()) {
+    HEADRACE_ASSIGN_OR_RETURN(snapshots.end, history->After(snapshots.end));
+    HEADRACE_ASSIGN_OR_RETURN(first_kept, history->FindSnapshot(snapshots.end));
+  }
+  if (!first_kept.has_value()) return false;
+  ending->first_kept = *std::move(first_kept);
+  HEADRACE_ASSIGN_OR_RETURN(
+      ending->snapshots, history->Range(snapshots, [&](SnapshotId id) { return history->FindSnapshot(id); }));
+  HEADRACE_ASSIGN_OR_RETURN(plan->misplaced, TakeMisplaced(table, &ending->snapshots));
+  const SnapshotId first = ending->snapshots.empty() ? snapshots.end : ending->snapshots.front().id;
+  ending->range = {first, snapshots.end};
+  // What ends now becomes a changelog first; before that it is a changelog that counts, not a snapshot that has its id.
+  const auto find_change = [&](SnapshotId id) {
+    return id < first ? history->FindChangelog(id) : history->Find(id);
+  };
+  HEADRACE_ASSIGN_OR_RETURN(ending->changelogs, history->Range(changelogs, find_change));
+  ending->changelog_range = changelogs;
+  if (!changelogs.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(ending->first_kept_changelog, find_change(changelogs.end));
+  }
+  if (!ending->first_kept_changelog.has_value()) ending->changelogs.clear();
+  ending->leave_changelogs = plan->choice.leave_changelogs;
+  return true;
+}
+
 Result<ExpiryPlan> Plan(const Table& table, const ExpirySettings& settings) {
   ExpiryPlan plan;
   History history(table);
-  HEADRACE_ASSIGN_OR_RETURN(auto facts, ReadFacts(table, settings, &plan));
+  HEADRACE_ASSIGN_OR_RETURN(auto facts, ReadFacts(table, settings, &history, &plan));
   if (!facts.has_value()) return plan;
   plan.first_changelogs = !facts->earliest_changelog.has_value();
   HEADRACE_ASSIGN_OR_RETURN(plan.choice, PickExpired(*facts, settings.retention, history.times()));
@@ -124,23 +254,14 @@ Result<ExpiryPlan> Plan(const Table& table, const ExpirySettings& settings) {
   }
 
   SnapshotsToEnd ending;
-  HEADRACE_ASSIGN_OR_RETURN(ending.snapshots, history.Range(snapshots));
-  HEADRACE_ASSIGN_OR_RETURN(ending.changelogs, history.Range(changelogs));
-  HEADRACE_ASSIGN_OR_RETURN(const auto first_kept, history.Find(snapshots.end));
-  if (!changelogs.empty()) {
-    HEADRACE_ASSIGN_OR_RETURN(ending.first_kept_changelog, history.Find(changelogs.end));
-  }
-  // Another expiry was here meanwhile, and it went further.
-  if (!first_kept.has_value()) return ExpiryPlan{};
-  ending.first_kept = *first_kept;
-  ending.range = snapshots;
-  ending.changelog_range = changelogs;
-  ending.leave_changelogs = plan.choice.leave_changelogs;
-  if (!ending.first_kept_changelog.has_value()) ending.changelogs.clear();
-  plan.snapshots = IdsOf(ending.snapshots);
+  HEADRACE_ASSIGN_OR_RETURN(const bool read, ReadEnding(table, &history, &plan, &ending));
+  if (!read) return ExpiryPlan{};
+  plan.snapshots = plan.misplaced;
+  for (const SnapshotId id : IdsOf(ending.snapshots)) plan.snapshots.push_back(id);
   plan.changelogs = IdsOf(ending.changelogs);
   HEADRACE_RETURN_NOT_OK(FindDoomedFiles(table, ending, &plan));
-  return plan;
+  HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, IsOvertaken(table, ending.snapshots));
+  return overtaken ? ExpiryPlan{} : plan;
 }
 
 Status CleanDirectories(const Table& table, const DoomedFiles& files) {
@@ -166,14 +287,16 @@ Status DeleteFiles(const Table& table, const DoomedFiles& files, const ExpirySet
 Status EndSnapshots(const Table& table, const ExpiryPlan& plan, const ExpirySettings& settings) {
   if (plan.snapshots.empty()) return Status::OK();
   HEADRACE_RETURN_NOT_OK(DeleteFiles(table, plan.of_snapshots, settings));
-  for (const SnapshotId id : plan.snapshots) {
-    if (plan.choice.leave_changelogs) HEADRACE_RETURN_NOT_OK(WriteChangelog(table, id));
-    HEADRACE_RETURN_NOT_OK(DeleteSnapshot(table, id));
+  const size_t misplaced = plan.misplaced.size();
+  for (size_t i = 0; i < plan.snapshots.size(); ++i) {
+    if (plan.choice.leave_changelogs && i >= misplaced)
+      HEADRACE_RETURN_NOT_OK(WriteChangelog(table, plan.snapshots[i]));
+    HEADRACE_RETURN_NOT_OK(DeleteSnapshot(table, plan.snapshots[i]));
   }
-  if (plan.choice.leave_changelogs) {
+  if (plan.choice.leave_changelogs && misplaced < plan.snapshots.size()) {
     HEADRACE_RETURN_NOT_OK(WriteLatestChangelogHint(table, plan.snapshots.back()));
     if (plan.first_changelogs)
-      HEADRACE_RETURN_NOT_OK(WriteEarliestChangelogHint(table, plan.snapshots.front()));
+      HEADRACE_RETURN_NOT_OK(WriteEarliestChangelogHint(table, plan.snapshots[misplaced]));
   }
   return WriteEarliestSnapshotHint(table, plan.choice.snapshots.end);
 }
@@ -206,13 +329,13 @@ Status CarryOut(const Table& table, const ExpiryPlan& plan, const ExpirySettings
 Result<ExpiryPlan> Expire(const Table& table, const ExpirySettings& settings) {
   HEADRACE_ASSIGN_OR_RETURN(const auto before, FindEarliestSnapshotId(table));
   Result<ExpiryPlan> plan = PlanExpiry(table, settings);
-  if (!plan.ok()) {
+  if (!plan.ok() && MayBeGone(plan.status())) {
     // Files of a snapshot that another expiry ends at this moment are no damage: it deletes the snapshot itself last.
     table.clock->SleepMs(kForAnotherToFinishMs);
     const auto now = FindEarliestSnapshotId(table);
     if (now.ok() && *now != before) return ExpiryPlan{};
-    return plan;
   }
+  HEADRACE_RETURN_NOT_OK(plan.status());
   HEADRACE_RETURN_NOT_OK(CarryOut(table, *plan, settings));
   // Without the hint every look for the earliest one, the next expiry's too, lists them all.
   if (plan->snapshots.empty() && before.has_value())

@@ -42,11 +42,15 @@ int64_t SaturatingAdd(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_M
 Hold ConsumerHold(const Consumer& consumer) { return {HoldReason::kConsumer, consumer.next, consumer.id}; }
 
 // The first id from `begin` on that is too young to end, at most `end`. The age of `id` is that of `id + step`.
-Result<int64_t> FirstYoung(int64_t begin, int64_t end, int64_t step, int64_t older_than_ms,
-                           const TimeOf& time_of) {
-  for (int64_t id = begin; id < end; ++id) {
+Result<int64_t> FirstYoung(const ExpiryFacts& facts, int64_t begin, int64_t end, int64_t step,
+                           int64_t older_than_ms, const TimeOf& time_of) {
+  for (int64_t id = begin; id < end;) {
     HEADRACE_ASSIGN_OR_RETURN(const auto time, time_of(SnapshotId(id + step)));
     if (time.has_value() && older_than_ms <= *time) return id;
+    ++id;
+    if (time.has_value() || facts.next_there == nullptr) continue;
+    HEADRACE_ASSIGN_OR_RETURN(const SnapshotId next, facts.next_there(SnapshotId(id - 1 + step)));
+    id = std::max(id, next.value - step);
   }
   return end;
 }
@@ -74,8 +78,8 @@ Result<IdRange> PickSnapshots(const ExpiryFacts& facts, const Retention& retenti
     bound.Lower(facts.holds_positions->value, {HoldReason::kPosition, *facts.holds_positions, ""});
   const int64_t limit_end = SaturatingAdd(earliest, retention.limit);
   bound.Lower(limit_end, {HoldReason::kLimit, SnapshotId(limit_end), ""});
-  HEADRACE_ASSIGN_OR_RETURN(
-      const int64_t young, FirstYoung(too_many_before, bound.end, 1, facts.now_ms - limits.time_ms, time_of));
+  HEADRACE_ASSIGN_OR_RETURN(const int64_t young, FirstYoung(facts, too_many_before, bound.end, 1,
+                                                            facts.now_ms - limits.time_ms, time_of));
   bound.Lower(young, {HoldReason::kYoung, SnapshotId(young), ""});
 
   bound.by.from = SnapshotId(std::max(bound.end, earliest));
@@ -101,7 +105,8 @@ Result<IdRange> PickChangelogs(const ExpiryFacts& facts, const Retention& retent
   for (const Consumer& consumer : facts.consumers) end = std::min(end, consumer.next.value);
   if (facts.holds_positions.has_value()) end = std::min(end, facts.holds_positions->value);
   const int64_t too_many_before = std::max(latest - limits.max + 1, earliest);
-  HEADRACE_ASSIGN_OR_RETURN(end, FirstYoung(too_many_before, end, 0, facts.now_ms - limits.time_ms, time_of));
+  HEADRACE_ASSIGN_OR_RETURN(
+      end, FirstYoung(facts, too_many_before, end, 0, facts.now_ms - limits.time_ms, time_of));
   return IdRange{SnapshotId(earliest), SnapshotId(std::max(end, earliest))};
 }
 

@@ -20,6 +20,9 @@
 
 namespace headrace {
 
+// The next id that is there after one that is not; the largest id when there is none.
+using NextThere = std::function<Result<SnapshotId>(SnapshotId missing)>;
+
 struct ExpiryFacts {
   SnapshotId earliest, latest;
   std::optional<SnapshotId> earliest_changelog, latest_changelog;  // before any snapshot ends
@@ -27,6 +30,7 @@ struct ExpiryFacts {
   // The newest snapshot or changelog that carries the jobs' positions: without it a job could not go on.
   std::optional<SnapshotId> holds_positions;
   int64_t now_ms = 0;
+  NextThere next_there = nullptr;  // null: ids are tried one by one
 };
 
 // The commit time of a snapshot or changelog; nothing: there is no such file.
