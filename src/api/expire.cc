@@ -94,7 +94,8 @@ void Add(const ExpiryPlan& plan, const Retention& retention, ExpireResult* resul
   for (const Consumer& consumer : plan.idle_consumers) result->consumers.push_back(consumer.id);
   for (const DoomedFiles* files : {&plan.of_snapshots, &plan.of_changelogs}) {
     result->files += static_cast<int64_t>(files->paths.size());
-    result->bytes += files->bytes;
+    // Sizes are what metadata says, which may be anything.
+    result->bytes = result->bytes > INT64_MAX - files->bytes ? INT64_MAX : result->bytes + files->bytes;
   }
   result->files_kept += plan.files_kept;
   for (const std::string& keeper : plan.keepers)

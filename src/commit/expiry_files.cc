@@ -28,9 +28,11 @@ struct Doomed {
 };
 using DoomedByPath = std::map<std::string, Doomed>;  // by the data file's own path
 
-struct DeltaOf {
-  DoomedByPath added, deleted;
-};
+// What metadata says of sizes may be anything.
+int64_t PlusBytes(int64_t sum, int64_t bytes) {
+  bytes = std::max<int64_t>(bytes, 0);
+  return sum > INT64_MAX - bytes ? INT64_MAX : sum + bytes;
+}
 
 // Candidates, and the roots that may still need some of them.
 class Collector {
@@ -130,18 +132,16 @@ class Collector {
       if (!manifests.has_value()) return Status::OK();
       for (const ManifestFileMeta& manifest : *manifests) {
         if (!needed_->manifest.insert(manifest.name).second) continue;
-        named_.push_back(ManifestPath(owner_->table_, manifest.name));
-        bytes_ += manifest.size_bytes;
+        named_.emplace_back(ManifestPath(owner_->table_, manifest.name), manifest.size_bytes);
       }
       needed_->manifest.insert(name);
-      naming_.push_back(ManifestPath(owner_->table_, name));
-      bytes_ += bytes.value_or(0);
+      naming_.emplace_back(ManifestPath(owner_->table_, name), bytes.value_or(0));
       return Status::OK();
     }
 
     Status AddIndexAndStatistics(const Snapshot& snapshot) {
       if (snapshot.statistics.has_value() && needed_->statistics.insert(*snapshot.statistics).second)
-        naming_.push_back(owner_->table_.path + "/statistics/" + *snapshot.statistics);
+        naming_.emplace_back(owner_->table_.path + "/statistics/" + *snapshot.statistics, 0);
       if (!snapshot.index_manifest.has_value() || !needed_->manifest.insert(*snapshot.index_manifest).second)
         return Status::OK();
       HEADRACE_ASSIGN_OR_RETURN(const auto entries,
@@ -151,25 +151,27 @@ class Collector {
         std::string path = IndexPath(owner_->table_, entry);
         if (!IsBelow(path, owner_->table_.path)) continue;
         if (!needed_->index.insert(path).second) continue;
-        named_.push_back(std::move(path));
-        bytes_ += entry.file_size_bytes;
+        named_.emplace_back(std::move(path), entry.file_size_bytes);
       }
-      naming_.push_back(ManifestPath(owner_->table_, *snapshot.index_manifest));
+      naming_.emplace_back(ManifestPath(owner_->table_, *snapshot.index_manifest), 0);
       return Status::OK();
     }
 
     void MoveTo(DoomedFiles* files) {
-      for (auto* paths : {&named_, &naming_})
-        std::move(paths->begin(), paths->end(), std::back_inserter(files->paths));
-      files->bytes += bytes_;
+      for (auto* some : {&named_, &naming_}) {
+        for (auto& [path, bytes] : *some) {
+          if (!owner_->told_.insert(path).second) continue;
+          files->paths.push_back(std::move(path));
+          files->bytes = PlusBytes(files->bytes, bytes);
+        }
+      }
     }
 
    private:
     Collector* owner_;
     ReachableFiles* needed_;
-    std::vector<std::string> named_;   // manifests and index files
-    std::vector<std::string> naming_;  // lists and index manifests
-    int64_t bytes_ = 0;
+    std::vector<std::pair<std::string, int64_t>> named_;   // manifests and index files, and their sizes
+    std::vector<std::pair<std::string, int64_t>> naming_;  // lists and index manifests
   };
 
   // What the kept snapshots, tags and branches need; the data files among it are taken out of `data`.
@@ -265,8 +267,10 @@ class Collector {
     for (const auto& [path, doomed] : data) {
       // What an entry calls its external path may be any file of this machine: the table does not own it.
       if (!IsBelow(path, table_.path)) continue;
+      // A snapshot and its changelog that end together leave some files to both.
+      if (!told_.insert(path).second) continue;
       files->paths.insert(files->paths.end(), doomed.paths.begin(), doomed.paths.end());
-      files->bytes += doomed.bytes;
+      files->bytes = PlusBytes(files->bytes, doomed.bytes);
       files->directories.insert(ParentOf(path));
     }
     metadata.MoveTo(files);
@@ -277,6 +281,7 @@ class Collector {
   ExpiryPlan* plan_;
   std::vector<NamedTag> tags_;
   std::vector<ReachRoot> branch_roots_;
+  std::unordered_set<std::string> told_;  // paths in the plan
 };
 
 }  // namespace

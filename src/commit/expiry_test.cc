@@ -256,8 +256,58 @@ TEST_F(Expiring, ASingleSnapshotCostsItsOwnManifestsAndTwoLists) {
   for (const LoggedOperation& operation : counting->log())
     if (operation.operation == StoreOperation::kReadAll && NameIn(operation.path).starts_with("manifest-"))
       ++manifests;
-  EXPECT_LE(manifests, 6) << "two lists of each of two snapshots and one delta";
+  EXPECT_LE(manifests, 8)
+      << "two lists of each of two snapshots and one delta, and two lists to see that they belong together";
   EXPECT_LE(counting->counted(), 40);
+}
+
+TEST_F(Expiring, SizesThatNoFileCanHaveAddUpToTheLargestNumber) {
+  Make(kKeepTwo);
+  BucketChange huge = ChangeOf(0, {{.name = "x"}, {.name = "y", .first_sequence = 10, .last_sequence = 19}});
+  for (DataFileMeta& file : huge.change.append.added) {
+    file.size_bytes = INT64_MAX - 1;
+    levels_[file.name] = file;
+  }
+  CommitChange(huge);
+  CompactInto("c");
+  Append("d");
+  Append("e");
+  EXPECT_EQ(ExpireNow().of_snapshots.bytes, INT64_MAX);
+}
+
+TEST_F(Expiring, WhatASnapshotAndItsChangelogLeaveBehindTogetherIsToldOnce) {
+  for (const char* producer : {"none", "input"}) {
+    SCOPED_TRACE(producer);
+    levels_.clear();
+    Make(With(kKeepTwo, {{"changelog.num-retained.max", "3"}, {"changelog-producer", producer}}));
+    for (int i = 0; i < 4; ++i) {
+      Append("a" + std::to_string(i));
+      CompactInto("c" + std::to_string(i));
+    }
+    const ExpiryPlan plan = ExpireNow();
+    EXPECT_FALSE(plan.of_changelogs.paths.empty());
+    Paths told;
+    for (const DoomedFiles* files : {&plan.of_snapshots, &plan.of_changelogs})
+      for (const std::string& path : files->paths) EXPECT_TRUE(told.insert(path).second) << path;
+    ExpectExactlyWhatIsReachable(table());
+  }
+}
+
+TEST_F(Expiring, OnlyWhatAnotherExpiryMayHaveCausedIsWaitedFor) {
+  auto faults = std::make_shared<FaultStore>(std::make_shared<MemoryStore>());
+  Make(kKeepTwo, faults);
+  for (const char* name : {"a", "b", "c"}) Append(name);
+  const int64_t before = made_.clock->NowMs();
+  faults->SetPlan(
+      {.kind = FaultKind::kFail, .at = 0, .counts = [](StoreOperation operation, const std::string& path) {
+         return operation == StoreOperation::kList && path.ends_with("/tag");
+       }});
+  EXPECT_TRUE(IsKind(TryExpire(), ErrorKind::kIo));
+  EXPECT_EQ(made_.clock->NowMs(), before);
+  const std::string list = Must(ReadSnapshot(table(), SnapshotId(2))).delta_manifest_list;
+  ASSERT_TRUE(table().store->Replace(ManifestPath(table(), list), "damaged").ok());
+  EXPECT_TRUE(IsKind(TryExpire(), ErrorKind::kCorruption));
+  EXPECT_GT(made_.clock->NowMs(), before);
 }
 
 }  // namespace
