@@ -116,16 +116,13 @@ struct Compacted {
 
 bool MayHoldDeletes(const ManifestEntry& entry) { return entry.file.delete_row_count.value_or(1) > 0; }
 
-bool KeysOverlap(const ManifestEntry& a, const ManifestEntry& b, const std::vector<DataType>& key_types,
-                 Status* status) {
-  const auto decoded = [&](const BinaryRow& key) -> std::vector<Value> {
-    auto values = DecodeBinaryRow(key, key_types);
-    if (values.ok()) return std::move(*values);
-    *status = values.status();
-    return {};
-  };
-  return CompareKeys(decoded(a.file.min_key), decoded(b.file.max_key)) <= 0 &&
-         CompareKeys(decoded(b.file.min_key), decoded(a.file.max_key)) <= 0;
+Result<bool> KeysOverlap(const ManifestEntry& a, const ManifestEntry& b,
+                         const std::vector<DataType>& key_types) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto a_low, DecodeBinaryRow(a.file.min_key, key_types));
+  HEADRACE_ASSIGN_OR_RETURN(const auto a_high, DecodeBinaryRow(a.file.max_key, key_types));
+  HEADRACE_ASSIGN_OR_RETURN(const auto b_low, DecodeBinaryRow(b.file.min_key, key_types));
+  HEADRACE_ASSIGN_OR_RETURN(const auto b_high, DecodeBinaryRow(b.file.max_key, key_types));
+  return CompareKeys(a_low, b_high) <= 0 && CompareKeys(b_low, a_high) <= 0;
 }
 
 // A compaction drops deletes when it knows of nothing below them. A file that another writer added meanwhile, with older rows of the same
@@ -149,7 +146,6 @@ Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>&
     bucket.inputs.push_back(&entry);
   }
   const std::vector<DataType> key_types = table.schema->TypesOf(table.schema->TrimmedPrimaryKeys());
-  Status status;
   for (const ManifestEntry& entry : live) {
     const auto bucket = buckets.find({entry.partition, entry.bucket});
     if (bucket == buckets.end() || bucket->second.deletes <= 0) continue;
@@ -158,11 +154,11 @@ Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>&
     if (entry.file.min_sequence > bucket->second.newest || removed.contains(IdentityOf(entry))) continue;
     for (const ManifestEntry* input : bucket->second.inputs) {
       if (input->file.max_sequence < entry.file.min_sequence) continue;
-      if (KeysOverlap(*input, entry, key_types, &status))
+      HEADRACE_ASSIGN_OR_RETURN(const bool overlap, KeysOverlap(*input, entry, key_types));
+      if (overlap)
         return CommitConflict("committing to table ", table.name, ": the deletes of ", Where(table, *input),
                               " were dropped by a compaction, but they hide rows of file ", entry.file.name,
                               ", which another commit has added");
-      HEADRACE_RETURN_NOT_OK(status);
     }
   }
   return Status::OK();

@@ -54,6 +54,16 @@ TEST_F(Conflicts, ALevelUpgradeDeletesAndAddsOneName) {
   EXPECT_TRUE(Check({Add({.name = "a"})}, {Delete({.name = "a"}), Add({.name = "a", .level = 5})}).ok());
 }
 
+TEST_F(Conflicts, AKeyThatCannotBeReadIsNoConflict) {
+  ManifestEntry input = Delete({.name = "a", .last_sequence = 99});
+  input.file.delete_row_count = 1;
+  ManifestEntry other = Add({.name = "x"});
+  other.file.max_key.bytes = "x";
+  const Status status =
+      Check({Add({.name = "a", .last_sequence = 99}), other}, {input, Add({.name = "c", .level = 5})});
+  EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << status;
+}
+
 TEST_F(Conflicts, ACompactionThatDroppedDeletesHidingRowsOfANewFileIsAConflict) {
   const auto file = [](const FileSpec& spec, EntryKind kind, std::optional<int64_t> deletes) {
     ManifestEntry entry = EntryOf(spec, 0, kind);
