@@ -5,6 +5,18 @@
 #include "catalog/snapshots.h"
 
 namespace headrace {
+namespace {
+
+// A busy writer beside us may end the snapshot that is read, again and again; damage looks the same and never ends.
+constexpr int kMostTries = 10;
+
+// Whether what failed on `snapshot` is to be tried on a newer one.
+Result<bool> MayTryAgain(const Table& table, const Snapshot& snapshot, const Status& failure, int tries) {
+  if (tries >= kMostTries) return false;
+  return WasOvertaken(table, snapshot, failure);
+}
+
+}  // namespace
 
 Status LiveView::CheckTotalBuckets(const ManifestEntry& entry) const {
   const int32_t option = table_.options.bucket;
@@ -23,12 +35,12 @@ Status LiveView::Keep(std::vector<ManifestEntry> entries) {
 }
 
 Status LiveView::Load(const std::vector<BucketKey>& buckets) {
-  while (true) {
+  for (int tries = 1;; ++tries) {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     const Status loaded = LoadFrom(latest, buckets);
     if (loaded.ok() || !latest.has_value()) return loaded;
-    HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, loaded));
-    if (!overtaken) return loaded;
+    HEADRACE_ASSIGN_OR_RETURN(const bool again, MayTryAgain(table_, *latest, loaded, tries));
+    if (!again) return loaded;
   }
 }
 
@@ -64,13 +76,13 @@ std::vector<DataFileMeta> LiveView::Take(const BucketKey& bucket) {
 }
 
 Result<std::vector<BucketKey>> LiveView::AllBuckets() const {
-  while (true) {
+  for (int tries = 1;; ++tries) {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     if (!latest.has_value()) return std::vector<BucketKey>{};
     const auto entries = LiveFiles(table_, *latest);
     if (!entries.ok()) {
-      HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, entries.status()));
-      if (overtaken) continue;
+      HEADRACE_ASSIGN_OR_RETURN(const bool again, MayTryAgain(table_, *latest, entries.status(), tries));
+      if (again) continue;
       return entries.status();
     }
     std::set<BucketKey> distinct;

@@ -154,7 +154,7 @@ Status SessionCommitter::CommitCompactions(const PreparedCommit& prepared, const
       auto found = LiveFiles(table_, *latest, {.partitions = PartitionsOf(compact.changes), .bucket = {}});
       if (!found.ok()) {
         HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, found.status()));
-        if (overtaken) continue;
+        if (overtaken && tries < kMaxCompactionTries) continue;
         return found.status();
       }
       live = std::move(*found);
