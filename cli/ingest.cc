@@ -106,6 +106,10 @@ void PrintReport(const std::string& table, const IngestReport& report, bool fail
                      " in " + Counted(report.commits, "commit");
   if (report.last_snapshot) line += ", latest snapshot " + std::to_string(*report.last_snapshot);
   session.Note(line);
+  if (report.resumed) {
+    session.Note("  with the earlier runs of the job: " + Counted(report.job_lines, "record") + ", " +
+                 Counted(report.job_dead_letters, "dead letter"));
+  }
   std::string ignored;
   for (const auto& [rule, count] : report.ignored_by_rule) {
     ignored += (ignored.empty() ? "  ignored: " : ", ") + CountText(count) + " " + rule;
@@ -134,7 +138,7 @@ Result<int> Run(Arguments arguments, Session& session) {
   PrintReport(arguments.table, report, !status.ok(), session);
   ARROW_RETURN_NOT_OK(status);
   if (report.cancelled) return kFailed;
-  return report.dead_letters > 0 ? kDoneWithDeadLetters : kDone;
+  return report.job_dead_letters > 0 ? kDoneWithDeadLetters : kDone;
 }
 
 }  // namespace

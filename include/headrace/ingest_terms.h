@@ -26,6 +26,7 @@ struct IngestProgress {
   int64_t commits = 0;
 };
 
+// The counts are of this run; what earlier runs of the job did is in those of the job.
 struct IngestReport {
   std::string job;
   int64_t lines = 0;    // = applied + ignored + dead_letters
@@ -34,6 +35,7 @@ struct IngestReport {
   int64_t dead_letters = 0;
   int64_t rows = 0;  // rows written, of all kinds
   int64_t commits = 0;
+  int64_t job_lines = 0, job_dead_letters = 0;  // of all runs of the job
   std::optional<int64_t> last_snapshot;
   std::map<std::string, int64_t> ignored_by_rule;
   bool already_ingested = false;  // nothing was done; last_snapshot tells where

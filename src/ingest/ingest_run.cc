@@ -53,8 +53,8 @@ Status IngestRun::Run() {
   report_->job = job_;
   const Status prepared = Prepare();
   if (!prepared.ok()) return prepared;
-  const Position start = writer_->committed();
-  const Status done = RunToTheEnd(start);
+  start_ = writer_->committed();
+  const Status done = RunToTheEnd(start_);
   if (!writer_->expiry().ok())
     report_->notes.push_back("rows are committed, but old snapshots could not be ended: " +
                              writer_->expiry().message());
@@ -388,11 +388,13 @@ void IngestRun::NoteProgress(int64_t bytes_of_input) {
 
 void IngestRun::FillReport() {
   const Position& done = writer_->committed();
-  report_->lines = done.lines;
-  report_->applied = done.applied;
-  report_->ignored = done.ignored;
-  report_->dead_letters = done.dead_letters;
-  report_->rows = done.rows;
+  report_->lines = done.lines - start_.lines;
+  report_->applied = done.applied - start_.applied;
+  report_->ignored = done.ignored - start_.ignored;
+  report_->dead_letters = done.dead_letters - start_.dead_letters;
+  report_->rows = done.rows - start_.rows;
+  report_->job_lines = done.lines;
+  report_->job_dead_letters = done.dead_letters;
   report_->commits = writer_->commits();
   if (writer_->last_snapshot()) report_->last_snapshot = writer_->last_snapshot()->value;
 }

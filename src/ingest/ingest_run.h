@@ -65,6 +65,7 @@ class IngestRun {
   TableShape shape_;
   std::unique_ptr<TableWriter> writer_;
   std::unique_ptr<LineDecoder> decoder_;
+  Position start_;                  // where this run began
   Position now_;                    // committed_ and what was handled since
   InputPosition* input_ = nullptr;  // of now_, the one being read
   LineSource* source_ = nullptr;    // whose place input_ follows

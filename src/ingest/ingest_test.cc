@@ -275,7 +275,8 @@ TEST_F(IngestTest, ABadRecordStopsWithItsPlaceAndWhatCameBeforeIsCommitted) {
   IngestReport again;
   ASSERT_TRUE(RunIngest(made.table, OptionsFor(path), &again).ok());
   EXPECT_TRUE(again.resumed);
-  EXPECT_EQ(again.lines, 4);
+  EXPECT_EQ(again.lines, 2);
+  EXPECT_EQ(again.job_lines, 4);
   EXPECT_THAT(RowsOf(made.table), SizeIs(4));
 }
 
@@ -342,7 +343,7 @@ TEST_F(IngestTest, AnIngestThatDiesAnywhereIsTakenUpExactlyOnce) {
       const Status status = RunIngest(made.table, options, &report);
       ASSERT_TRUE(status.ok()) << status << " after " << place;
       EXPECT_THAT(RowsOf(made.table), ElementsAreArray(expected)) << place;
-      EXPECT_EQ(report.dead_letters, 3) << place;
+      EXPECT_EQ(report.job_dead_letters, 3) << place;
       std::ifstream letters(options.dead_letter_file);
       EXPECT_EQ(std::count(std::istreambuf_iterator<char>(letters), {}, '\n'), 3) << place;
     }
@@ -538,8 +539,21 @@ TEST_F(IngestTest, GlobsOfFilesAreOneJobThatGrows) {
   IngestReport report;
   ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
   EXPECT_EQ(report.commits, 3);
-  Write("a-3.jsonl", "{\"a\":3}\n");
+  const std::optional<int64_t> newest = report.last_snapshot;
+  report = IngestReport();
   ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_TRUE(report.already_ingested);
+  EXPECT_EQ(report.commits, 0);
+  EXPECT_EQ(report.lines, 0);
+  EXPECT_EQ(Must(ReadLatestSnapshot(made.table))->id.value, newest);
+  Write("a-3.jsonl", "{\"a\":3}\n");
+  report = IngestReport();
+  ASSERT_TRUE(RunIngest(made.table, options, &report).ok());
+  EXPECT_FALSE(report.already_ingested);
+  EXPECT_EQ(report.lines, 1);
+  EXPECT_EQ(report.rows, 1);
+  EXPECT_EQ(report.job_lines, 3);
+  EXPECT_EQ(report.commits, 2);
   EXPECT_THAT(RowsOf(made.table), ElementsAre("a=1", "a=2", "a=3"));
 }
 

@@ -121,7 +121,8 @@ Status TableWriter::Commit(Position position, bool last) {
   }
   position.identifier = committed_.identifier;
   // An input that was opened and gave nothing is no move: a run that fails at its first line leaves no snapshot.
-  const bool moved = position.lines != committed_.lines || position.finished != committed_.finished;
+  // Nor does one that goes through files that were finished before and finds nothing new.
+  const bool moved = position.lines != committed_.lines || (position.finished && !committed_.finished);
   if (!moved && !(last && wrote_)) return Status::OK();
   if (dead_letters_ != nullptr) HEADRACE_RETURN_NOT_OK(dead_letters_->Sync());
 

@@ -58,6 +58,22 @@ class Ingest(ProgramCase):
         self.assertIn("id", done.stderr)
         self.assertEqual([r["id"] for r in self.rows("read", table)], [1])
 
+    def test_a_finished_job_commits_nothing_more_and_counts_its_own_run(self):
+        for day in (1, 2):
+            self.write(f"orders-{day}.csv", f"id,v\n{day},a\n")
+        command = ("ingest", "shop.orders", str(self.folder / "orders-*.csv"))
+        self.run_program(*command, "--create", "--primary-key", "id")
+        snapshots = self.rows("show", "snapshots", "shop.orders")
+        for _ in range(2):
+            done = self.run_program(*command, "--commit-every", "file")
+            self.assertIn("already ingested", done.stderr)
+            self.assertNotIn("records read", done.stderr)
+        self.assertEqual(self.rows("show", "snapshots", "shop.orders"), snapshots)
+        self.write("orders-3.csv", "id,v\n3,a\n")
+        done = self.run_program(*command, "--commit-every", "file")
+        self.assertIn("2 records read = 1 applied + 1 ignored + 0 dead letters; 1 row in 2 commits", done.stderr)
+        self.assertIn("with the earlier runs of the job: 6 records, 0 dead letters", done.stderr)
+
     def test_dead_letters_keep_the_bytes_and_the_count_adds_up(self):
         table = self.customers()
         path = self.write("bad.jsonl", b'{"id":1,"name":"a","plan":"b"}\n{"id":2,"name":"\xff"}\nnot json\n\n{"id":3,"name":"a","plan":"b"}')
