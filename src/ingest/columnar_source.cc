@@ -17,6 +17,8 @@
 
 #include <xxhash.h>
 
+#include "ingest/input_file.h"
+
 namespace headrace::ingest {
 namespace {
 
@@ -90,6 +92,7 @@ Result<std::unique_ptr<ColumnarSource>> ColumnarSource::Open(const std::string& 
     if (!opened.ok()) return WithContext("reading standard input as an Arrow stream", opened);
     return source;
   }
+  HEADRACE_RETURN_NOT_OK(CheckInputFile(path));
   const Result<std::shared_ptr<arrow::io::ReadableFile>> file = arrow::io::ReadableFile::Open(path);
   if (!file.ok()) return WithContext("opening the input " + path, file.status());
   source->file_ = *file;

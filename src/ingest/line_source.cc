@@ -14,6 +14,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "ingest/input_file.h"
+
 namespace headrace::ingest {
 namespace {
 
@@ -165,19 +167,15 @@ Result<std::unique_ptr<LineSource>> LineSource::Open(const std::string& path,
                                                      const LineSourceOptions& options) {
   int fd = STDIN_FILENO;
   if (path != "-") {
+    HEADRACE_RETURN_NOT_OK(CheckInputFile(path));
     fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-      return errno == ENOENT ? NotFound("opening the input ", path, ": there is no such file")
-                             : IoError("opening the input ", path, ": ", std::strerror(errno));
-    }
+    if (fd < 0) return IoError("opening the input ", path, ": ", std::strerror(errno));
   }
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
-    const std::string why = S_ISDIR(info.st_mode)
-                                ? "it is a folder; give its files, as in '" + path + "/*.jsonl'"
-                                : std::strerror(errno);
+  if (::fstat(fd, &info) != 0) {
+    const int failure = errno;
     if (path != "-") ::close(fd);
-    return Invalid("opening the input ", path, ": ", why);
+    return IoError("opening the input ", path, ": ", std::strerror(failure));
   }
   auto bytes = std::make_unique<Bytes>(path == "-" ? "standard input" : path, fd, !S_ISREG(info.st_mode));
   return std::unique_ptr<LineSource>(new LineSource(path, options, std::move(bytes)));

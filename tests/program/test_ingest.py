@@ -1,6 +1,7 @@
 """Ingest as a user runs it: resuming, repeating, bad records, standard input."""
 
 import json
+import os
 import unittest
 
 from program_case import FIXTURES, ProgramCase
@@ -94,6 +95,15 @@ class Ingest(ProgramCase):
         self.run_program("jobs", table, "--drop", "nightly")
         self.assertEqual(self.rows("jobs", table), [])
         self.run_program("jobs", table, "--drop", "nightly", status=1)
+
+    def test_a_pipe_is_taken_as_standard_input_alone(self):
+        table = self.customers()
+        pipe = self.folder / "pipe.jsonl"
+        os.mkfifo(pipe)
+        for form in ("json", "parquet"):
+            failed = self.run_program("ingest", table, pipe, "--format", form, status=1)
+            self.assertIn("give it as standard input", failed.stderr)
+        self.assertEqual(self.rows("show", "snapshots", table), [])
 
     def test_deletes_need_a_key(self):
         self.run_program("create", "d.log", "--schema", "id INT, v STRING", "--option", "bucket=-1")
