@@ -14,6 +14,8 @@ namespace headrace {
 namespace {
 
 constexpr int64_t kForAnotherToFinishMs = 50;
+// Much longer than it takes from a publish to the look at what became of it.
+constexpr int64_t kForItsWriterMs = 10 * 60'000;
 
 // Reads each snapshot or changelog once.
 class History {
@@ -175,16 +177,25 @@ Result<bool> IsMisplaced(const Table& table, const Snapshot& snapshot) {
   return *place == Place::kBeforeIt;
 }
 
-// Takes out of `snapshots` those that stand before history. Only the first ones can.
+// Whether a writer that put its snapshot before history has had the time to take it out again.
+Result<bool> IsLeft(const Table& table, SnapshotId id) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto info, table.store->Stat(SnapshotPath(table, id)));
+  return info.has_value() && table.clock->NowMs() - info->modified_ms > kForItsWriterMs;
+}
+
+// Takes out of `snapshots` those that stand before history, and gives those of them that their writers have left there: the others tell their
+// writers that they have to commit anew. Only the first ones can stand there.
 Result<std::vector<SnapshotId>> TakeMisplaced(const Table& table, std::vector<Snapshot>* snapshots) {
-  std::vector<SnapshotId> misplaced;
-  for (const Snapshot& snapshot : *snapshots) {
-    HEADRACE_ASSIGN_OR_RETURN(const bool misplaced_too, IsMisplaced(table, snapshot));
-    if (!misplaced_too) break;
-    misplaced.push_back(snapshot.id);
+  std::vector<SnapshotId> left;
+  auto it = snapshots->begin();
+  for (; it != snapshots->end(); ++it) {
+    HEADRACE_ASSIGN_OR_RETURN(const bool misplaced, IsMisplaced(table, *it));
+    if (!misplaced) break;
+    HEADRACE_ASSIGN_OR_RETURN(const bool is_left, IsLeft(table, it->id));
+    if (is_left) left.push_back(it->id);
   }
-  snapshots->erase(snapshots->begin(), snapshots->begin() + static_cast<int64_t>(misplaced.size()));
-  return misplaced;
+  snapshots->erase(snapshots->begin(), it);
+  return left;
 }
 
 // Whether another expiry has ended what this one is about to end: then an id may have been taken anew since, by a snapshot that is not of

@@ -33,7 +33,8 @@ struct ExpiryPlan {
   std::vector<Consumer> idle_consumers;  // they end as well
   // Those of the ranges in `choice` that are there, ascending.
   std::vector<SnapshotId> snapshots;
-  // The first of them, where they were published into the past (place.h): their files are not touched, and no changelog stays of them.
+  // The first of them, where they were published into the past (place.h) and left there: their files are not touched, and no changelog stays
+  // of them.
   std::vector<SnapshotId> misplaced;
   std::vector<SnapshotId> changelogs;
   DoomedFiles of_snapshots;
