@@ -12,6 +12,10 @@ constexpr Severity kNote = Severity::kNote;
 
 constexpr std::string_view kRestore =
     "Restore the file from a copy. Without one, read an older snapshot or tag that does not need it.";
+constexpr std::string_view kFinishExpiry =
+    "In the oldest snapshots an expiry that was interrupted leaves the same: run `headrace expire` and check "
+    "again. "
+    "Otherwise restore the file from a copy; without one, read a snapshot or tag that does not need it.";
 constexpr std::string_view kRewrite =
     "The table is readable where its manifests are not relied on. Copy its rows into a new table, and report "
     "how it came about.";
@@ -85,12 +89,12 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
      "The table was rolled back, perhaps. Reset the consumer to a snapshot that is there."},
 
     // Manifests.
-    {"manifest-list-missing", kDamage, "A manifest list that a snapshot names is not there.", kRestore},
+    {"manifest-list-missing", kDamage, "A manifest list that a snapshot names is not there.", kFinishExpiry},
     {"manifest-list-size-wrong", kDamage, "A manifest list has another size than its snapshot says.",
      kFileIsNotWhatWasWritten},
     {"manifest-list-unreadable", kDamage, "A manifest list cannot be decoded.", kRestore},
     {"manifest-listed-twice", kDamage, "A snapshot names one manifest twice.", kRewrite},
-    {"manifest-missing", kDamage, "A manifest that a list names is not there.", kRestore},
+    {"manifest-missing", kDamage, "A manifest that a list names is not there.", kFinishExpiry},
     {"manifest-size-wrong", kDamage, "A manifest has another size than its list says.",
      kFileIsNotWhatWasWritten},
     {"manifest-unreadable", kDamage, "A manifest cannot be decoded.", kRestore},
@@ -113,11 +117,14 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
      "writer."},
 
     // Files as the manifests list them.
-    {"data-file-missing", kDamage, "A live data file is not there.", kRestore},
+    {"data-file-missing", kDamage, "A live data file is not there.", kFinishExpiry},
     {"data-file-size-wrong", kDamage, "A data or changelog file has another size than its manifest says.",
      kFileIsNotWhatWasWritten},
     {"changelog-file-missing", kDamage, "A changelog file is not there.",
-     "Restore the file from a copy. Followers of changes cannot pass the snapshot; rows are not concerned."},
+     "In the oldest snapshots an expiry that was interrupted leaves the same: run `headrace expire` and "
+     "check again. "
+     "Otherwise restore the file from a copy: followers of changes cannot pass the snapshot; rows are not "
+     "concerned."},
     {"extra-file-missing", kDamage, "A file that accompanies a data file, such as its index, is not there.",
      "Restore the file from a copy, or compact the bucket, which writes data files anew."},
     {"file-listed-twice", kDamage, "One file name is live twice in a bucket.", kWriterFault},
