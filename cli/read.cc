@@ -130,6 +130,10 @@ Result<int> RunChanges(ChangesArguments arguments, Session& session) {
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<ChangeReader> reader, table->Changes(arguments.changes));
+  if (arguments.changes.from == ChangesOptions::From::kEarliest && reader->next_snapshot() > 1) {
+    session.Note("earlier changes have expired; begins at snapshot " +
+                 std::to_string(reader->next_snapshot()));
+  }
   // A drawn table waits for its widths; who follows wants to see each change when it comes.
   if (arguments.changes.follow && arguments.output.format.empty() && arguments.output.file.empty()) {
     arguments.output.format = "jsonl";

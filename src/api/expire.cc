@@ -68,14 +68,23 @@ Result<ExpirySettings> SettingsOf(const Table& table, const ExpireOptions& optio
   return settings;
 }
 
+// "1 h", "90 min": in the largest unit that it is a whole number of.
+std::string AgeText(int64_t ms) {
+  for (const auto& [unit, unit_ms] :
+       {std::pair("d", kMillisPerDay), {"h", 3600000}, {"min", 60000}, {"s", 1000}}) {
+    if (ms != 0 && ms % unit_ms == 0) return std::to_string(ms / unit_ms) + " " + unit;
+  }
+  return std::to_string(ms) + " ms";
+}
+
 std::string WhyOf(const Hold& hold, const Retention& retention) {
   switch (hold.reason) {
     case HoldReason::kNewest:
-      return "the newest " + std::to_string(retention.snapshot_min) +
-             " are retained (snapshot.num-retained.min)";
+      return (retention.snapshot_min == 1 ? std::string("the newest is")
+                                          : "the newest " + std::to_string(retention.snapshot_min) + " are") +
+             " retained (snapshot.num-retained.min)";
     case HoldReason::kYoung:
-      return "its successor is younger than " + std::to_string(retention.snapshot_ms) +
-             " ms (snapshot.time-retained)";
+      return "its successor is younger than " + AgeText(retention.snapshot_ms) + " (snapshot.time-retained)";
     case HoldReason::kConsumer:
       return "consumer '" + hold.consumer + "' reads snapshot " + std::to_string(hold.from.value) + " next";
     case HoldReason::kPosition: return "it holds the positions of ingest jobs";

@@ -32,6 +32,23 @@ class Expire(ProgramCase):
         self.assertIn("nothing is due", told)
         self.assertIn("the newest 10 are retained (snapshot.num-retained.min)", told)
 
+    def test_the_reasons_are_in_plain_words(self):
+        table, _ = self.filled("--option", "snapshot.num-retained.min=1", commits=2)
+        self.assertIn("its successor is younger than 1 h (snapshot.time-retained)", self.run_program("expire", table).stdout)
+        self.assertIn("younger than 90 min (", self.run_program("expire", table, "--older-than", "90 min").stdout)
+        told = self.run_program("expire", table, "--retain-max", 1, "--dry-run").stdout
+        self.assertIn("the newest is retained (snapshot.num-retained.min)", told)
+
+    def test_changes_tell_that_earlier_ones_have_expired(self):
+        table, _ = self.filled("--option", "changelog.time-retained=1 h")
+        self.assertNotIn("expired", self.run_program("changes", table).stderr)
+        self.run_program("expire", table, "--retain-max", 2)
+        first = self.snapshots()[0]
+        told = f"earlier changes have expired; begins at snapshot {first}\n"
+        self.assertIn(told, self.run_program("changes", table).stderr)
+        self.assertEqual(self.run_program("--quiet", "changes", table).stderr, "")
+        self.assertNotIn("expired", self.run_program("changes", table, "--from-snapshot", first).stderr)
+
     def test_changes_outlive_their_snapshots(self):
         table, folder = self.filled()
         before = self.rows("changes", table)
