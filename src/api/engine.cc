@@ -1,12 +1,18 @@
 // The engine: one store, clock, budget and task group over a warehouse folder; names and folders to tables.
 #include "headrace/engine.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "api/engine_state.h"
 #include "api/open_table.h"
 #include "base/build_info.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "catalog/catalog.h"
 #include "format/table_options.h"
 #include "io/local_store.h"
@@ -19,6 +25,13 @@ namespace {
 constexpr int64_t kLeastMemoryBytes = 1LL << 20;
 constexpr char kDefaultBuckets[] = "4";
 constexpr char kDefaultChangelogRetention[] = "7 d";
+
+std::string DidYouMeanOption(const std::string& key) {
+  std::vector<std::string> known;
+  for (const OptionRow& row : OptionTable()) known.emplace_back(row.key);
+  const std::string nearest = NearestName(known, key);
+  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
 
 // Made explicit at creation so that the table says what will happen to it in every engine.
 void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
@@ -38,8 +51,23 @@ void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
   }
   for (const auto& [key, value] : options) {
     if (FindOption(key) == nullptr)
-      notes->push_back("option " + key + ", which Paimon does not know: kept as it is");
+      notes->push_back("option " + key + ", which Paimon does not know: kept as it is" +
+                       DidYouMeanOption(key));
   }
+}
+
+// Rows are put aside only when memory is short: a folder that cannot take them would fail a long run in its midst.
+Status CheckSpillFolder(const std::string& directory) {
+  const std::string doing = "opening the engine: the folder for rows put aside, " + directory + ", ";
+  struct stat info {};
+  if (::stat(directory.c_str(), &info) != 0) {
+    return MakeError(errno == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo,
+                     doing + "cannot be used: " + std::strerror(errno) + "; make it, or name another");
+  }
+  if (!S_ISDIR(info.st_mode)) return Invalid(doing, "is a file; name a folder");
+  if (::access(directory.c_str(), W_OK | X_OK) != 0)
+    return IoError(doing, "cannot be written to: ", std::strerror(errno), "; name another");
+  return Status::OK();
 }
 
 bool IsFolder(const std::string& name) { return name.find('/') != std::string::npos; }
@@ -111,12 +139,16 @@ class LocalEngine final : public EngineInternals {
 
   Result<std::unique_ptr<TableHandle>> OpenTable(const std::string& name) override {
     HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
-    return OpenTableHandle(state_, at.path, at.name);
+    Result<std::unique_ptr<TableHandle>> opened = OpenTableHandle(state_, at.path, at.name);
+    if (IsKind(opened.status(), ErrorKind::kNotFound)) return WithTablesThereAre(name, opened.status());
+    return opened;
   }
 
   Result<Table> OpenForWriting(const std::string& name) override {
     HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
-    return OpenTableAt(state_->store, state_->clock, at.path, at.name, Access::kWrite);
+    Result<Table> opened = OpenTableAt(state_->store, state_->clock, at.path, at.name, Access::kWrite);
+    if (IsKind(opened.status(), ErrorKind::kNotFound)) return WithTablesThereAre(name, opened.status());
+    return opened;
   }
 
   // Unlike Locate, any folder will do.
@@ -135,6 +167,18 @@ class LocalEngine final : public EngineInternals {
     Catalog catalog;
     TableIdentifier name;
   };
+
+  // Where there is no such table: the one that was meant, or how to see those there are.
+  Status WithTablesThereAre(const std::string& name, const Status& status) const {
+    if (IsFolder(name)) return status;
+    HEADRACE_ASSIGN_OR_RETURN(const TableIdentifier identifier, ParseTableIdentifier(name));
+    const Result<std::vector<std::string>> tables = catalog_.ListTables(identifier.database);
+    const std::string nearest = tables.ok() ? NearestName(*tables, identifier.table) : "";
+    if (nearest.empty())
+      return MakeError(KindOf(status), status.message() + "; 'headrace show tables' lists those there are");
+    return MakeError(KindOf(status),
+                     status.message() + "; did you mean " + identifier.database + "." + nearest + "?");
+  }
 
   Catalog CatalogAt(const std::string& warehouse) const {
     return Catalog(state_->store, state_->clock, warehouse);
@@ -165,6 +209,7 @@ Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
     return Invalid("opening the engine: ", options.threads, " threads; 0 or more are allowed");
   if (options.warehouse.empty()) return Invalid("opening the engine: the warehouse folder has no name");
   HEADRACE_ASSIGN_OR_RETURN(std::string warehouse, AbsoluteLocalPath(options.warehouse));
+  if (!options.spill_directory.empty()) HEADRACE_RETURN_NOT_OK(CheckSpillFolder(options.spill_directory));
   auto state = std::make_shared<SharedState>(options.memory_bytes, options.threads);
   state->store = std::make_shared<LocalStore>(LocalStoreOptions{.sync = options.durable});
   state->clock = std::make_shared<SystemClock>();

@@ -8,12 +8,23 @@
 
 #include "base/build_info.h"
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/uuid.h"
 
 namespace headrace {
 namespace {
+
+TEST(NearestName, IsTheOneOfFewestChangesOrNone) {
+  const std::vector<std::string> names = {"changelog-producer", "bucket", "bucket-key"};
+  EXPECT_EQ(NearestName(names, "changelog-producr"), "changelog-producer");
+  EXPECT_EQ(NearestName(names, "buckte"), "bucket");
+  EXPECT_EQ(NearestName(names, "bucketkey"), "bucket-key");
+  EXPECT_EQ(NearestName(names, "no.such"), "");
+  EXPECT_EQ(NearestName({}, "x"), "");
+  EXPECT_EQ(NearestName({"ab"}, ""), "");
+}
 
 TEST(Clock, TellsTheTimeOfTheMachine) {
   SystemClock clock;

@@ -33,7 +33,7 @@ Result<Table> OpenTableAt(std::shared_ptr<Store> store, std::shared_ptr<Clock> c
                           std::string name, Access access) {
   HEADRACE_ASSIGN_OR_RETURN(const auto schema_id, FindLatestSchemaId(store.get(), path));
   if (!schema_id.has_value())
-    return NotFound("table ", name, " does not exist: no schema file in ", path, "/schema");
+    return NotFound("there is no table ", name, ": no schema file in ", path, "/schema");
   Table table;
   table.schema_by_id = RememberingSchemaLookup(store, path);
   HEADRACE_ASSIGN_OR_RETURN(table.schema, table.schema_by_id(*schema_id));

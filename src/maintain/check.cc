@@ -81,7 +81,7 @@ Result<CheckReport> RunCheck(const CheckTarget& target, const CheckOptions& opti
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<SchemaId> schemas,
                             ListSchemaIds(target.store.get(), target.path));
   if (schemas.empty())
-    return NotFound("table ", target.name, " does not exist: no schema file in ", target.path, "/schema");
+    return NotFound("there is no table ", target.name, ": no schema file in ", target.path, "/schema");
   arrow::CappedMemoryPool pool(arrow::default_memory_pool(), target.memory_bytes);
   CheckRun run(target.store, target.clock, target.path, target.name, options, &pool);
   const std::vector<Root> roots = ReadRoots(&run);

@@ -28,6 +28,21 @@ class Commands(ProgramCase):
         done = self.run_program("create", "shop.t", "--schema", "id INT", "--option", "bucket=-1", "--option", "no.such=1")
         self.assertIn("no.such", done.stderr)
 
+    def test_create_names_the_option_that_was_meant(self):
+        done = self.run_program("create", "shop.t", "--schema", "id INT", "--option", "bucket=-1", "--option", "changelog-producr=input")
+        self.assertIn("kept as it is (did you mean changelog-producer?)", done.stderr)
+        self.assertIn("changelog-producr", {r["option"] for r in self.rows("show", "options", "shop.t")})
+
+    def test_a_table_that_is_not_there_is_told_with_the_one_that_was_meant(self):
+        table = self.customers()
+        for command in (("read", "shop.custmers"), ("changes", "shop.custmers"), ("compact", "shop.custmers")):
+            told = self.run_program(*command, status=1).stderr
+            self.assertIn("there is no table shop.custmers", told)
+            self.assertIn("did you mean shop.customers?", told)
+        for name in ("shop.xyz", "nowhere.customers"):
+            self.assertIn("'headrace show tables' lists", self.run_program("read", name, status=1).stderr)
+        self.assertEqual(self.rows("read", table), [])
+
     def test_create_takes_pasted_ddl(self):
         self.run_program("create", "--ddl", "CREATE TABLE shop.o (id BIGINT, day DATE, v DECIMAL(10,2), PRIMARY KEY (id, day) NOT ENFORCED) "
                          "PARTITIONED BY (day) WITH ('bucket' = '1')")

@@ -75,6 +75,15 @@ class Ingest(ProgramCase):
         self.assertIn("2 records read = 1 applied + 1 ignored + 0 dead letters; 1 row in 2 commits", done.stderr)
         self.assertIn("with the earlier runs of the job: 6 records, 0 dead letters", done.stderr)
 
+    def test_a_spill_folder_that_cannot_be_used_is_told_before_a_table_is_made(self):
+        path = self.write("in.csv", "id,v\n1,a\n")
+        for folder, told in ((self.folder / "absent", "No such file"), (path, "is a file")):
+            done = self.run_program("--spill-dir", folder, "ingest", "shop.t", path, "--create", "--primary-key", "id", status=1)
+            self.assertIn(str(folder), done.stderr)
+            self.assertIn(told, done.stderr)
+            self.assertEqual(self.rows("show", "tables"), [])
+        self.run_program("--spill-dir", self.folder, "ingest", "shop.t", path, "--create", "--primary-key", "id")
+
     def test_dead_letters_keep_the_bytes_and_the_count_adds_up(self):
         table = self.customers()
         path = self.write("bad.jsonl", b'{"id":1,"name":"a","plan":"b"}\n{"id":2,"name":"\xff"}\nnot json\n\n{"id":3,"name":"a","plan":"b"}')
