@@ -35,6 +35,10 @@ Result<RowFormat> FormatOf(const OutputOptions& options) {
 
 }  // namespace
 
+int TerminalWidthFor(const OutputOptions& options) {
+  return options.format.empty() && options.file.empty() ? TerminalWidth() : 0;
+}
+
 void AddOutputOptions(CLI::App* sub, OutputOptions* options) {
   sub->add_option("--format", options->format, "table, jsonl, csv, parquet, arrow or arrow-stream")
       ->type_name("FORMAT");

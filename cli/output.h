@@ -21,6 +21,9 @@ void AddOutputOptions(CLI::App* sub, OutputOptions* options);
 Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
                                             std::shared_ptr<arrow::Schema> schema);
 
+// Columns of the terminal that the output goes to when nothing else is asked for; 0: it goes elsewhere.
+int TerminalWidthFor(const OutputOptions& options);
+
 // Writes one small batch whole.
 Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch);
 

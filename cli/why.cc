@@ -1,8 +1,13 @@
 // `headrace why`: every version of a key in the live files, and which wins.
+#include <algorithm>
+#include <cstdio>
 #include <memory>
+#include <sstream>
 
 #include <arrow/array.h>
+#include <arrow/buffer.h>
 #include <arrow/builder.h>
+#include <arrow/io/memory.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -10,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "headrace/engine.h"
+#include "headrace/rows.h"
 
 namespace headrace::cli {
 namespace {
@@ -61,9 +67,52 @@ Result<std::shared_ptr<arrow::RecordBatch>> BatchOf(const std::vector<KeyVersion
   return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), joined->num_rows(), std::move(columns));
 }
 
-std::string PlaceOf(const SkippedFile& file) {
+Result<std::string> TextOf(RowFormat format, const arrow::RecordBatch& batch) {
+  ARROW_ASSIGN_OR_RAISE(const auto stream, arrow::io::BufferOutputStream::Create());
+  ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<RowSink> sink, OpenRowSink(format, batch.schema(), stream));
+  ARROW_RETURN_NOT_OK(sink->Write(batch));
+  ARROW_RETURN_NOT_OK(sink->Close());
+  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Buffer> text, stream->Finish());
+  return text->ToString();
+}
+
+// Characters of the longest line.
+int WidthOf(const std::string& text) {
+  std::istringstream lines(text);
+  int widest = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto characters = std::count_if(
+        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+    widest = std::max(widest, static_cast<int>(characters));
+  }
+  return widest;
+}
+
+template <typename Place>
+std::string PlaceOf(const Place& file) {
   return (file.partition.empty() ? "" : file.partition + ", ") + "bucket " + std::to_string(file.bucket) +
          ", level " + std::to_string(file.level);
+}
+
+Status PrintBlocks(const std::vector<KeyVersion>& versions) {
+  for (const KeyVersion& version : versions) {
+    ARROW_ASSIGN_OR_RAISE(const std::string row, TextOf(RowFormat::kJsonLines, *version.row));
+    std::printf(
+        "%s\n    version   %s, sequence number %lld\n    place     %s\n    file      %s\n    row       %s\n",
+        version.verdict.c_str(), version.row_kind.c_str(), static_cast<long long>(version.sequence),
+        PlaceOf(version).c_str(), version.file.c_str(), row.c_str());
+  }
+  return Status::OK();
+}
+
+// A table that is wider than the terminal would lose what matters most: a version a block instead.
+Status PrintVersions(const OutputOptions& output, const std::vector<KeyVersion>& versions) {
+  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, BatchOf(versions));
+  if (const int width = TerminalWidthFor(output); width > 0) {
+    ARROW_ASSIGN_OR_RAISE(const std::string drawn, TextOf(RowFormat::kTable, *batch));
+    if (WidthOf(drawn) > width) return PrintBlocks(versions);
+  }
+  return PrintBatch(output, *batch);
 }
 
 Result<int> RunWhy(const Arguments& arguments, Session& session) {
@@ -76,8 +125,7 @@ Result<int> RunWhy(const Arguments& arguments, Session& session) {
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(const KeyHistory history, table->Why(key, arguments.snapshot));
   if (!history.versions.empty()) {
-    ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, BatchOf(history.versions));
-    ARROW_RETURN_NOT_OK(PrintBatch(arguments.output, *batch));
+    ARROW_RETURN_NOT_OK(PrintVersions(arguments.output, history.versions));
   }
   for (const SkippedFile& file : history.skipped)
     session.Note("not looked into, by its key range: " + file.file + " (" + PlaceOf(file) + ", " +
@@ -103,9 +151,13 @@ void AddWhy(CLI::App* app, Chosen* chosen) {
       ->check(WholeNumber(1));
   AddOutputOptions(sub, &arguments->output);
   sub->footer(
-      "\nExample:\n  headrace why shop.customers customer_id=8821\n\nOne line a version, the newest first; "
-      "the sentence on stderr "
-      "says which\nwins and why. Exit status 0 whether the key has a row or not.");
+      R"(
+Example:
+  headrace why shop.customers customer_id=8821
+
+One line a version, the newest first; on a terminal too narrow for that, a block
+a version. The sentence on stderr says which wins and why. Exit status 0 whether
+the key has a row or not.)");
   OnGiven(sub, chosen, [arguments](Session& session) { return RunWhy(*arguments, session); });
 }
 
