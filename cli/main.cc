@@ -56,6 +56,24 @@ int Fail(const Status& status) {
   return IsUsageError(status) ? kUsage : kFailed;
 }
 
+// Whether a damaged file is one of the table's, and not of what was to be ingested: the message names the table, or lies below its folder.
+bool IsOfTable(const std::string& message, const std::string& table) {
+  if (table.empty()) return false;
+  std::string folder = table;
+  if (const size_t dot = table.find('.'); dot != std::string::npos && table.find('/') == std::string::npos)
+    folder = table.substr(0, dot) + ".db/" + table.substr(dot + 1) + "/";
+  return message.find(table) != std::string::npos || message.find(folder) != std::string::npos;
+}
+
+int Fail(const Status& status, const Session& session) {
+  const int result = Fail(status);
+  if (!IsUsageError(status) && KindOf(status) == ErrorKind::kCorruption &&
+      IsOfTable(status.message(), session.table())) {
+    std::fprintf(stderr, "headrace check %s tells what is damaged\n", session.table().c_str());
+  }
+  return result;
+}
+
 int Main(int argc, char** argv) {
   GlobalOptions global;
   Chosen chosen;
@@ -90,7 +108,7 @@ int Main(int argc, char** argv) {
   if (!ready.ok()) return Fail(ready);
   Session session(global);
   const Result<int> result = chosen.run(session);
-  if (!result.ok()) return Fail(result.status());
+  if (!result.ok()) return Fail(result.status(), session);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return Fail(Status::IOError("writing to standard output: ", std::strerror(errno)));
   }

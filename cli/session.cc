@@ -28,6 +28,7 @@ bool IsUsageError(const Status& status) {
 }
 
 Result<Engine*> Session::engine(const std::string& table) {
+  table_ = table;
   if (engine_ == nullptr) {
     EngineOptions options;
     if (!global_.warehouse.empty()) {

@@ -35,12 +35,15 @@ class Session {
   // Opens the engine. Commands on "db.table" names tell the default warehouse once; those on folders need none.
   Result<Engine*> engine(const std::string& table = "");
 
+  // The table the command is about; empty when it is about none.
+  const std::string& table() const { return table_; }
   bool quiet() const { return global_.quiet; }
   // To stderr, unless --quiet.
   void Note(const std::string& line) const;
 
  private:
   const GlobalOptions& global_;
+  std::string table_;
   std::unique_ptr<Engine> engine_;
 };
 

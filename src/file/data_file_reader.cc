@@ -38,10 +38,15 @@ struct Source {
   int batch_column = -1;  // its place among the columns that are read
 };
 
+// The store's own errors name the file already.
+Status NamedOnce(const std::string& path, const Status& status) {
+  return status.message().find(path) == std::string::npos ? WithContext("reading " + path, status) : status;
+}
+
 // Errors of the store keep their kind; anything else that goes wrong with the bytes is a corrupt file.
 Status Named(const std::string& path, const Status& status) {
   if (status.ok()) return status;
-  if (status.detail() != nullptr || status.IsOutOfMemory()) return WithContext("reading " + path, status);
+  if (status.detail() != nullptr || status.IsOutOfMemory()) return NamedOnce(path, status);
   return Corruption("reading ", path, ": ", status.message());
 }
 
@@ -356,7 +361,7 @@ Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::st
     written = std::move(found).ValueUnsafe();
   }
   auto opened = store->OpenForRead(path);
-  if (!opened.ok()) return WithContext("reading " + path, opened.status());
+  if (!opened.ok()) return NamedOnce(path, opened.status());
   const auto size = (*opened)->GetSize();
   if (!size.ok()) return WithContext("reading " + path, size.status());
   if (file.size_bytes != 0 && *size != file.size_bytes) {

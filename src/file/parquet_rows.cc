@@ -1,7 +1,10 @@
 #include "file/parquet_rows.h"
 
+#include <array>
+#include <cstdio>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include <arrow/io/interfaces.h>
@@ -28,6 +31,21 @@ Result<int64_t> ReadParquetRowCount(Store* store, const std::string& path, arrow
   } catch (const std::exception& error) {
     return Corruption("reading ", path, ": ", error.what());
   }
+}
+
+Status CheckParquetMagic(Store* store, const std::string& path) {
+  constexpr std::string_view kMagic = "PAR1";
+  HEADRACE_ASSIGN_OR_RETURN(const auto file, store->OpenForRead(path));
+  std::array<char, kMagic.size()> found{};
+  HEADRACE_ASSIGN_OR_RETURN(const int64_t bytes, file->ReadAt(0, found.size(), found.data()));
+  if (std::string_view(found.data(), static_cast<size_t>(bytes)) == kMagic) return Status::OK();
+  std::string hex;
+  for (int64_t i = 0; i < bytes; ++i) {
+    char digits[4];
+    std::snprintf(digits, sizeof(digits), " %02x", static_cast<unsigned char>(found[static_cast<size_t>(i)]));
+    hex += digits;
+  }
+  return Corruption("its first bytes are", hex, ", not ", kMagic, " (50 41 52 31)");
 }
 
 }  // namespace headrace

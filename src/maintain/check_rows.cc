@@ -95,6 +95,10 @@ class RowCheck {
            Told(file_.row_count, " rows, as its manifest says"));
     }
     file_.row_count = *rows;
+    // Told, and the file is read all the same: the bytes are of use to nobody.
+    const Status begins = CheckParquetMagic(run_->store.get(), path_);
+    if (!begins.ok())
+      Tell(FindingKind::kDataFileUnreadable, begins.message(), "a file that begins with PAR1");
     return true;
   }
 

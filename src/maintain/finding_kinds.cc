@@ -173,7 +173,8 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
 
     // Rows, with --data.
     {"data-file-unreadable", kDamage,
-     "A data or changelog file cannot be read to its end: cut off, a wrong checksum, missing columns.",
+     "A data or changelog file cannot be read to its end: cut off, a wrong checksum, missing columns, no "
+     "PAR1 at its start.",
      kRestore},
     {"row-count-wrong", kDamage, "A file has another number of rows than its manifest says.",
      kFileIsNotWhatWasWritten},

@@ -122,7 +122,7 @@ class SnapshotBySnapshot final : public ChangeStream {
     changes.skipped_overwrite = snapshot->commit_kind == CommitKind::kOverwrite;
     if (!changes.skipped_overwrite) {
       HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> entries, ChangedFiles(*snapshot));
-      changes.rows = Open(ByBucket(table_, std::move(entries)));
+      changes.rows = Open(ByBucket(table_, std::move(entries)), snapshot->id);
     }
     changes.snapshot = *std::move(snapshot);
     ++next_.value;
@@ -170,14 +170,15 @@ class SnapshotBySnapshot final : public ChangeStream {
                : Result<std::vector<ManifestEntry>>(std::vector<ManifestEntry>{});
   }
 
-  std::unique_ptr<arrow::RecordBatchReader> Open(std::vector<BucketOfChanges> buckets) const {
+  std::unique_ptr<arrow::RecordBatchReader> Open(std::vector<BucketOfChanges> buckets, SnapshotId of) const {
     if (buckets.empty()) return nullptr;
     const size_t parts = buckets.size();
     return ReadParts(
         table_, schema_, parts,
         [buckets = std::move(buckets), columns = columns_, options = options_](const Table& table, size_t i) {
           return OpenChanges(table, buckets[i], columns, options);
-        });
+        },
+        FilesNamedBy{of, /*or_changelog=*/true});
   }
 
   const Table table_;
@@ -217,7 +218,7 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const T
   HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot, filter));
   std::erase_if(live, [&](const ManifestEntry& entry) { return !IsVisible(table, entry.file); });
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanSplits(table, std::move(live)));
-  return OpenSplits(table, std::move(splits), options);
+  return OpenSplits(table, std::move(splits), options, FilesNamedBy{snapshot.id});
 }
 
 }  // namespace headrace

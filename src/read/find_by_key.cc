@@ -79,7 +79,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> FindByKey(const Table& table, const 
     HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
                               FilesOf(table, place.first, place.second, options.pool));
     Result<std::optional<FoundRow>> found = FindNewest(files, among, order, encoded, policy, columns);
-    if (!found.ok()) return WithContext("looking up a key in table " + table.name, found.status());
+    if (!found.ok())
+      return WithContext("looking up a key in table " + table.name,
+                         ExplainMissing(table, {snapshot.id}, found.status()));
     if (found->has_value() && !IsRetract((*found)->kind)) return (*found)->row;
   }
   return nullptr;

@@ -13,6 +13,7 @@
 #include "io/local_store.h"
 #include "read/changes.h"
 #include "read/scan.h"
+#include "read/split_rows.h"
 
 namespace headrace {
 namespace {
@@ -122,6 +123,23 @@ TEST(ChangeStream, SaysWhenItsPositionHasExpiredAndReadsWhatALongerLivedChangelo
   while (stream->Next().ValueOrDie().has_value()) ++snapshots;
   EXPECT_GT(snapshots, 1);
   EXPECT_EQ(stream->next_snapshot().value, Latest(kept).id.value + 1);
+}
+
+TEST(ExplainMissing, TellsDamageFromExpiry) {
+  const Status absent = NotFound("opening x: No such file");
+  const Table expired = OpenFixture("time-travel", "expired");
+  const Status gone = ExplainMissing(expired, {SnapshotId(1)}, absent);
+  EXPECT_TRUE(IsKind(gone, ErrorKind::kSnapshotExpired)) << gone;
+  const Status damaged = ExplainMissing(expired, {Latest(expired).id}, absent);
+  EXPECT_TRUE(IsKind(damaged, ErrorKind::kCorruption)) << damaged;
+  EXPECT_THAT(damaged.message(), HasSubstr("opening x"));
+  const Status other = IoError("opening x: permission denied");
+  EXPECT_EQ(ExplainMissing(expired, {SnapshotId(1)}, other), other);
+
+  const Table kept = OpenFixture("time-travel", "expired_with_changelog");
+  const SnapshotId left = ListChangelogIds(kept).ValueOrDie().front();
+  EXPECT_TRUE(IsKind(ExplainMissing(kept, {left}, absent), ErrorKind::kSnapshotExpired));
+  EXPECT_TRUE(IsKind(ExplainMissing(kept, {left, /*or_changelog=*/true}, absent), ErrorKind::kCorruption));
 }
 
 TEST(ChangeStream, WaitsAtTheEndAndRefusesAPositionBeyondIt) {

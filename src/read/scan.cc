@@ -34,24 +34,25 @@ Result<std::unique_ptr<RowStream>> OpenRows(const Table& table, const Split& spl
 }  // namespace
 
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplits(const Table& table, std::vector<Split> splits,
-                                                             const ScanOptions& options) {
+                                                             const ScanOptions& options,
+                                                             std::optional<FilesNamedBy> by) {
   HEADRACE_ASSIGN_OR_RETURN(std::vector<std::string> columns, ColumnsWanted(table, options.columns));
   std::shared_ptr<arrow::Schema> schema = ToArrowSchema(table.schema->FieldsOf(columns));
   const size_t parts = splits.size();
   OpenPart open = [splits = std::move(splits), columns = std::move(columns), options](
                       const Table& held, size_t i) { return OpenRows(held, splits[i], columns, options); };
-  return ReadParts(table, std::move(schema), parts, std::move(open));
+  return ReadParts(table, std::move(schema), parts, std::move(open), by);
 }
 
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, const Split& split,
                                                             const ScanOptions& options) {
-  return OpenSplits(table, {split}, options);
+  return OpenSplits(table, {split}, options, std::nullopt);
 }
 
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenScan(const Table& table, const Snapshot& snapshot,
                                                            const ScanOptions& options) {
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanScan(table, snapshot));
-  return OpenSplits(table, std::move(splits), options);
+  return OpenSplits(table, std::move(splits), options, FilesNamedBy{snapshot.id});
 }
 
 Result<Table> TableAsOf(const Table& table, const Snapshot& snapshot) {

@@ -14,14 +14,16 @@ namespace {
 
 class PartReader final : public arrow::RecordBatchReader {
  public:
-  PartReader(const Table& table, std::shared_ptr<arrow::Schema> schema, size_t parts, OpenPart open)
-      : table_(table), schema_(std::move(schema)), parts_(parts), open_(std::move(open)) {}
+  PartReader(const Table& table, std::shared_ptr<arrow::Schema> schema, size_t parts, OpenPart open,
+             std::optional<FilesNamedBy> by)
+      : table_(table), schema_(std::move(schema)), parts_(parts), open_(std::move(open)), by_(by) {}
 
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
 
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
     const Status status = Read(batch);
-    return status.ok() ? status : WithContext("reading table " + table_.name, status);
+    if (status.ok()) return status;
+    return WithContext("reading table " + table_.name, by_ ? ExplainMissing(table_, *by_, status) : status);
   }
 
  private:
@@ -45,6 +47,7 @@ class PartReader final : public arrow::RecordBatchReader {
   const std::shared_ptr<arrow::Schema> schema_;
   const size_t parts_;
   const OpenPart open_;
+  const std::optional<FilesNamedBy> by_;
   size_t next_ = 0;
   std::unique_ptr<RowStream> rows_;
 };
@@ -79,8 +82,18 @@ Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, Buck
 }
 
 std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema,
-                                                    size_t parts, OpenPart open) {
-  return std::make_unique<PartReader>(table, std::move(schema), parts, std::move(open));
+                                                    size_t parts, OpenPart open,
+                                                    std::optional<FilesNamedBy> by) {
+  return std::make_unique<PartReader>(table, std::move(schema), parts, std::move(open), by);
+}
+
+Status ExplainMissing(const Table& table, FilesNamedBy by, const Status& status) {
+  if (!IsKind(status, ErrorKind::kNotFound)) return status;
+  const auto there =
+      by.or_changelog ? FindSnapshotOrChangelog(table, by.snapshot) : FindSnapshot(table, by.snapshot);
+  if (there.ok() && !there->has_value())
+    return SnapshotExpired("snapshot ", by.snapshot.value, " expired meanwhile: ", status.message());
+  return Corruption("snapshot ", by.snapshot.value, " is there, a file it names is not: ", status.message());
 }
 
 Status CheckNoDeletionVectors(const Table& table, const Snapshot& snapshot) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,25 @@ Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, Buck
 // Opens the rows of the i-th part; called in order, once each.
 using OpenPart = std::function<Result<std::unique_ptr<RowStream>>(const Table& table, size_t i)>;
 
+// The snapshot, or with `or_changelog` the changelog it left behind as well, that names the files being read.
+struct FilesNamedBy {
+  SnapshotId snapshot;
+  bool or_changelog = false;
+};
+
+// What it means that a file cannot be found: kSnapshotExpired when what names it is gone as well, else the table is damaged: kCorruption.
+// Other failures stay what they are.
+Status ExplainMissing(const Table& table, FilesNamedBy by, const Status& status);
+
+// Without `by` a file that is not there stays kNotFound.
 std::unique_ptr<arrow::RecordBatchReader> ReadParts(const Table& table, std::shared_ptr<arrow::Schema> schema,
-                                                    size_t parts, OpenPart open);
+                                                    size_t parts, OpenPart open,
+                                                    std::optional<FilesNamedBy> by);
 
 // Splits one after the other, as a scan reads them.
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplits(const Table& table, std::vector<Split> splits,
-                                                             const ScanOptions& options);
+                                                             const ScanOptions& options,
+                                                             std::optional<FilesNamedBy> by);
 
 // kUnsupported when the snapshot has deletion vectors: its files hold rows that are no longer there.
 Status CheckNoDeletionVectors(const Table& table, const Snapshot& snapshot);

@@ -1,10 +1,14 @@
 """check and why as a user runs them: what they print, their exit statuses, hostile bytes in any file."""
 
+import fcntl
 import json
 import os
+import pty
 import random
 import shutil
+import struct
 import subprocess
+import termios
 import unittest
 
 from program_case import FIXTURES, PROGRAM, ProgramCase
@@ -53,6 +57,32 @@ class Check(ProgramCase):
         data.write_bytes(content)
         self.assertEqual(self.kinds(status=0), set())
         self.assertEqual(self.kinds("--data"), {("damage", "data-file-unreadable")})
+
+    def test_damaged_first_bytes_are_found_by_data(self):
+        data = next(self.path.glob("bucket-*/data-*.parquet"))
+        data.write_bytes(b"PAX1" + data.read_bytes()[4:])
+        self.assertEqual(self.kinds(status=0), set())
+        self.assertEqual(self.kinds("--data"), {("damage", "data-file-unreadable")})
+        self.assertIn("50 41 58 31", self.run_program("check", self.table, "--data", status=1).stdout)
+
+    def test_a_reader_that_meets_damage_names_the_file_once_and_check(self):
+        data = next(self.path.glob("bucket-*/data-*.parquet"))
+        content = data.read_bytes()
+        data.unlink()
+        for command in (("read", self.table), ("changes", self.table, "--from", "full"), ("get", self.table, "id=1"), ("read", self.path)):
+            done = subprocess.run([PROGRAM, "--warehouse", self.warehouse, *command], capture_output=True, text=True)
+            if command[0] == "get" and done.returncode == 0:
+                continue  # it was another bucket's file
+            self.assertIn("corruption", done.stderr)
+            self.assertEqual(done.stderr.count(data.name), 1, done.stderr)
+            self.assertIn("is there, a file it names is not", done.stderr)
+            self.assertEqual(done.stderr.count(f"headrace check {command[1]} tells what is damaged"), 1, done.stderr)
+        data.write_bytes(content[:-20])
+        done = self.run_program("read", self.table, status=1)
+        self.assertIn(f"headrace check {self.table} tells", done.stderr)
+        # What is damaged and no part of the table is not told by check.
+        done = self.run_program("ingest", self.table, self.write("in.parquet", content[:100]), status=1)
+        self.assertNotIn("headrace check", done.stderr)
 
     def test_files_that_nothing_refers_to_are_notes(self):
         left = self.path / "manifest/manifest-left-over-0"
@@ -120,6 +150,35 @@ class Why(ProgramCase):
         self.assertEqual(self.rows("get", table, "id=1")[0]["plan"], "pro")
         self.assertEqual([v["plan"] for v in self.rows("why", table, "id=1", "--snapshot", 1)], ["trial"])
         self.assertIn("no live file holds the key", self.run_program("why", table, "id=7").stderr)
+
+    def on_a_terminal(self, columns, *arguments):
+        """What the program prints on a terminal so wide."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        child = subprocess.Popen([PROGRAM, "--quiet", "--warehouse", self.warehouse, *arguments], stdout=theirs)
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:  # how Linux tells that nobody writes any more
+            pass
+        os.close(ours)
+        self.assertEqual(child.wait(), 0)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_a_narrow_terminal_gets_a_block_a_version(self):
+        table = self.customers()
+        for plan in ("trial", "pro"):
+            self.ingest_lines(table, [{"id": 1, "name": "Ana", "plan": plan}], name=f"{plan}.jsonl")
+        narrow = self.on_a_terminal(80, "why", table, "id=1")
+        self.assertIn("wins: larger sequence number (1 over 0)", narrow)
+        self.assertIn("\n    version   +I, sequence number 1\n    place     bucket ", narrow)
+        self.assertIn('    row       {"id":1,"name":"Ana","plan":"pro"}\n', narrow)
+        self.assertEqual(narrow.count("    file      "), 2)
+        wide = self.on_a_terminal(400, "why", table, "id=1")
+        self.assertNotIn("    place ", wide)
+        self.assertIn("_verdict", wide)
 
     def test_tables_without_versions_are_refused(self):
         self.run_program("create", "shop.log", "--schema", "id INT, v STRING")
