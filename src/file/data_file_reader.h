@@ -37,7 +37,7 @@ struct FileReadOptions {
   SchemaLookup schema_by_id;                        // the shape written
   ReadColumns columns;
   int64_t batch_rows = 32768;
-  bool check_key_range = true;  // file/key_range.h; false: the caller compares every key itself
+  bool check_key_range = true;        // file/key_range.h; false: the caller compares every key itself
   arrow::MemoryPool* pool = nullptr;  // null: Arrow's default
 };
 
