@@ -133,6 +133,12 @@ TEST(ExplainMissing, TellsDamageFromExpiry) {
   const Status damaged = ExplainMissing(expired, {Latest(expired).id}, absent);
   EXPECT_TRUE(IsKind(damaged, ErrorKind::kCorruption)) << damaged;
   EXPECT_THAT(damaged.message(), HasSubstr("opening x"));
+  EXPECT_THAT(damaged.message(), testing::Not(HasSubstr("expiry")));
+  const SnapshotId earliest = FindEarliestSnapshotId(expired).ValueOrDie().value();
+  ASSERT_LT(earliest, Latest(expired).id);
+  const Status perhaps = ExplainMissing(expired, {earliest}, absent);
+  EXPECT_TRUE(IsKind(perhaps, ErrorKind::kCorruption)) << perhaps;
+  EXPECT_THAT(perhaps.message(), HasSubstr("unless an expiry is ending this snapshot just now"));
   const Status other = IoError("opening x: permission denied");
   EXPECT_EQ(ExplainMissing(expired, {SnapshotId(1)}, other), other);
 
