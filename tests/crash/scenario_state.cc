@@ -131,7 +131,7 @@ class Examiner {
         continue;
       }
       const std::string_view name = NameIn(child.path);
-      const std::string_view in = NameIn(ParentOf(child.path));
+      const std::string_view in = NameIn(folder);
       const bool known =
           named_.contains(child.path) || (in == "manifest" && name.find("manifest") != name.npos) ||
           (in.starts_with("bucket-") && (name.starts_with("data-") || name.starts_with("changelog-"))) ||
