@@ -14,6 +14,7 @@
 #include "base/uuid.h"
 #include "catalog/snapshots.h"
 #include "commit/expiry.h"
+#include "commit/same_table.h"
 #include "lsm/tree_changes.h"
 #include "write/bucket_writer.h"
 #include "write/live_view.h"
@@ -181,6 +182,7 @@ class TableSession final : public WriteSession {
   Status ExplainLoss(const BucketKey& key, const BucketWriter& writer) const {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table_));
     if (latest.has_value() && *latest > writer.base()) return Status::OK();
+    HEADRACE_RETURN_NOT_OK(CheckSameTable(table_));  // a dropped table has no files, and that is no damage
     return Corruption("compacting ", table_.Describe(key.first, key.second), " of table ", table_.name,
                       ": snapshot ", writer.base(),
                       " is the newest, a file it names is not there: ", writer.lost().message());
