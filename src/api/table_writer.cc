@@ -49,8 +49,14 @@ class SessionWriter final : public TableWriter {
 Result<int64_t> CountLiveFiles(const Table& table) {
   HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> latest, ReadLatestSnapshot(table));
   if (!latest) return 0;
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> files, LiveFiles(table, *latest));
-  return static_cast<int64_t>(files.size());
+  EntryFilter filter;
+  filter.detail = EntryDetail::kWithoutStatistics;
+  int64_t files = 0;
+  HEADRACE_RETURN_NOT_OK(VisitLiveFiles(table, *latest, filter, [&](ManifestEntry&&) {
+    ++files;
+    return Status::OK();
+  }));
+  return files;
 }
 
 // One attempt from the newest snapshot on.

@@ -13,8 +13,6 @@
 namespace headrace {
 namespace {
 
-using BucketKey = std::pair<BinaryRow, BucketId>;
-
 Result<RunInfo> InfoOf(const Table& table, const SortedRun& run) {
   RunInfo info;
   info.level = run.level.value;
@@ -51,7 +49,7 @@ Result<std::vector<SortedRun>> RunsOf(const Table& table, const std::vector<Data
   return std::vector<SortedRun>{std::move(run)};
 }
 
-using ChangelogCounts = std::map<BucketKey, std::pair<int64_t, int64_t>>;  // files, rows
+using ChangelogCounts = std::map<BucketPlace, std::pair<int64_t, int64_t>>;  // files, rows
 
 Result<ChangelogCounts> CountChangelogs(const Table& table, SnapshotId until) {
   ChangelogCounts counts;
@@ -81,7 +79,7 @@ Result<std::vector<BucketInfo>> ReadTree(const Table& table, std::optional<int64
     int32_t total_buckets;
     std::vector<DataFileMeta> files;
   };
-  std::map<BucketKey, Bucket> buckets;
+  std::map<BucketPlace, Bucket> buckets;
   // A bucket may have changelog alone.
   for (const auto& [key, counts] : changelogs) buckets[key].total_buckets = table.options.bucket;
   for (ManifestEntry& entry : entries) {

@@ -4,6 +4,7 @@
 // Everything here is a pure function; any thread may call it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,14 @@ HEADRACE_ERROR_MAKER(IoError, ErrorKind::kIo)
 HEADRACE_ERROR_MAKER(Cancelled, ErrorKind::kCancelled)
 
 #undef HEADRACE_ERROR_MAKER
+
+// What was read, or nothing where kNotFound says that it is gone: for what another process may take away at any time.
+template <typename T>
+Result<std::optional<T>> UnlessGone(Result<T> read) {
+  if (IsKind(read.status(), ErrorKind::kNotFound)) return std::optional<T>();
+  if (!read.ok()) return read.status();
+  return std::optional<T>(std::move(read).ValueUnsafe());
+}
 
 }  // namespace headrace
 

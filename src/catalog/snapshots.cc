@@ -29,9 +29,8 @@ Result<std::vector<SnapshotId>> ListIds(const NumberedFolder& folder) {
 
 Result<std::optional<Snapshot>> FindIn(const NumberedFolder& folder, SnapshotId id) {
   const std::string path = folder.PathOf(id.value);
-  const Result<std::string> bytes = folder.store->ReadAll(path);
-  if (IsKind(bytes.status(), ErrorKind::kNotFound)) return std::nullopt;
-  HEADRACE_RETURN_NOT_OK(bytes.status());
+  HEADRACE_ASSIGN_OR_RETURN(const auto bytes, UnlessGone(folder.store->ReadAll(path)));
+  if (!bytes.has_value()) return std::nullopt;
   HEADRACE_ASSIGN_OR_RETURN(Snapshot snapshot, ParseSnapshot(*bytes, path));
   if (snapshot.id != id)
     return Corruption(path, " says it is snapshot ", snapshot.id, ", its name says ", id);

@@ -168,7 +168,7 @@ TEST(FixtureTables, AFilterByPartitionAndBucketGivesExactlyTheirFiles) {
     SCOPED_TRACE(fixture.name);
     const Table table = OpenAnyFixture(fixture.table);
     const Snapshot latest = *Must(ReadLatestSnapshot(table));
-    std::map<std::pair<BinaryRow, BucketId>, std::multiset<std::string>> expected;
+    std::map<BucketPlace, std::multiset<std::string>> expected;
     std::map<BinaryRow, std::multiset<std::string>> by_partition;
     for (const ManifestEntry& entry : Must(LiveFiles(table, latest))) {
       expected[{entry.partition, entry.bucket}].insert(entry.file.name);

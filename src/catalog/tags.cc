@@ -29,19 +29,11 @@ Result<std::vector<NamedFile>> FilesNamed(const Table& table, const std::string&
   return named;
 }
 
-// Nothing: it has been dropped meanwhile.
-Result<std::optional<std::string>> ReadUnlessGone(const Table& table, const std::string& path) {
-  Result<std::string> bytes = table.store->ReadAll(path);
-  if (IsKind(bytes.status(), ErrorKind::kNotFound)) return std::nullopt;
-  HEADRACE_RETURN_NOT_OK(bytes.status());
-  return std::move(*bytes);
-}
-
 Result<std::vector<NamedTag>> TagsIn(const Table& table, const std::string& root) {
   HEADRACE_ASSIGN_OR_RETURN(const auto files, FilesNamed(table, root + "/tag", "tag-"));
   std::vector<NamedTag> tags;
   for (const NamedFile& one : files) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, ReadUnlessGone(table, one.file.path));
+    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, UnlessGone(table.store->ReadAll(one.file.path)));
     if (!bytes.has_value()) continue;
     HEADRACE_ASSIGN_OR_RETURN(Tag tag, ParseTag(*bytes, one.file.path));
     tags.push_back({one.name, std::move(tag)});
@@ -58,7 +50,7 @@ Result<std::vector<Snapshot>> SnapshotsIn(const Table& table, const std::string&
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, ListNumbers(folder));
   std::vector<Snapshot> snapshots;
   for (const int64_t number : numbers) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, ReadUnlessGone(table, folder.PathOf(number)));
+    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, UnlessGone(table.store->ReadAll(folder.PathOf(number))));
     if (!bytes.has_value()) continue;
     HEADRACE_ASSIGN_OR_RETURN(Snapshot snapshot, ParseSnapshot(*bytes, folder.PathOf(number)));
     snapshots.push_back(std::move(snapshot));
@@ -74,7 +66,7 @@ Result<std::vector<Consumer>> ListConsumers(const Table& table) {
   HEADRACE_ASSIGN_OR_RETURN(const auto files, FilesNamed(table, table.path + "/consumer", "consumer-"));
   std::vector<Consumer> consumers;
   for (const NamedFile& one : files) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, ReadUnlessGone(table, one.file.path));
+    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, UnlessGone(table.store->ReadAll(one.file.path)));
     if (!bytes.has_value()) continue;
     HEADRACE_ASSIGN_OR_RETURN(const auto json, ParseJson(*bytes, one.file.path));
     HEADRACE_ASSIGN_OR_RETURN(const int64_t next, GetInt64(json, "nextSnapshot", one.file.path));

@@ -53,9 +53,8 @@ Result<std::optional<std::string>> KeptStatistics(const Table& table, const Snap
                                                   SchemaId schema_id) {
   if (!latest.statistics.has_value()) return std::nullopt;
   const std::string path = table.path + "/statistics/" + *latest.statistics;
-  const Result<std::string> bytes = table.store->ReadAll(path);
-  if (IsKind(bytes.status(), ErrorKind::kNotFound)) return std::nullopt;
-  HEADRACE_RETURN_NOT_OK(bytes.status());
+  HEADRACE_ASSIGN_OR_RETURN(const auto bytes, UnlessGone(table.store->ReadAll(path)));
+  if (!bytes.has_value()) return std::nullopt;
   HEADRACE_ASSIGN_OR_RETURN(const auto json, ParseJson(*bytes, path));
   HEADRACE_ASSIGN_OR_RETURN(const auto of_schema, FindInt64(json, "schemaId", path));
   if (of_schema != schema_id.value) return std::nullopt;

@@ -130,8 +130,7 @@ Result<bool> KeysOverlap(const ManifestEntry& a, const ManifestEntry& b,
 Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>& live,
                            const std::vector<ManifestEntry>& delta) {
   if (!table.schema->has_primary_key()) return Status::OK();
-  using Place = std::pair<BinaryRow, BucketId>;
-  std::map<Place, Compacted> buckets;
+  std::map<BucketPlace, Compacted> buckets;
   std::unordered_set<std::string> removed;
   for (const ManifestEntry& entry : delta) {
     Compacted& bucket = buckets[{entry.partition, entry.bucket}];
@@ -200,7 +199,7 @@ Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live
 
 std::vector<ManifestEntry> SharedSequences(const std::vector<ManifestEntry>& others,
                                            const std::vector<ManifestEntry>& delta) {
-  std::map<std::pair<BinaryRow, BucketId>, int64_t> first_sequence;
+  std::map<BucketPlace, int64_t> first_sequence;
   for (const ManifestEntry& entry : delta) {
     if (entry.kind != EntryKind::kAdd || entry.file.level != Level(0)) continue;
     const auto [it, fresh] =

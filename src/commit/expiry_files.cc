@@ -14,14 +14,6 @@
 namespace headrace {
 namespace {
 
-// What an interrupted expiry has deleted before is passed over: nothing instead of kNotFound.
-template <typename T>
-Result<std::optional<T>> UnlessGone(Result<T> read) {
-  if (IsKind(read.status(), ErrorKind::kNotFound)) return std::nullopt;
-  HEADRACE_RETURN_NOT_OK(read.status());
-  return std::optional<T>(std::move(*read));
-}
-
 struct Doomed {
   std::vector<std::string> paths;  // the file and what lies beside it
   int64_t bytes = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -62,6 +63,9 @@ struct ManifestEntry {
 
   bool operator==(const ManifestEntry&) const = default;
 };
+
+// A partition and a bucket in it. In the order of bytes: for maps and sets.
+using BucketPlace = std::pair<BinaryRow, BucketId>;
 
 // The bytes that identify a file among live files; equal identities are the same file.
 std::string IdentityOf(const ManifestEntry& entry);

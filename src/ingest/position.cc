@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "catalog/snapshots.h"
+#include "catalog/tags.h"
 #include "commit/commit.h"
 #include "ingest/snapshot_search.h"
 
@@ -128,23 +129,17 @@ Status CheckJobName(std::string_view job) {
 
 std::string CommitUserOf(std::string_view job) { return "headrace-" + std::string(job); }
 
-namespace {
-std::string ConsumerPath(const Table& table, std::string_view job) {
-  return table.path + "/consumer/consumer-headrace-" + std::string(job);
-}
-}  // namespace
-
 Status KeepSnapshot(const Table& table, std::string_view job, SnapshotId snapshot) {
   HEADRACE_RETURN_NOT_OK(CheckJobName(job));
   JsonWriter out;
   out.BeginObject().Field("nextSnapshot", snapshot.value).EndObject();
-  return table.store->Replace(ConsumerPath(table, job), std::move(out).Finish());
+  return table.store->Replace(ConsumerPath(table, CommitUserOf(job)), std::move(out).Finish());
 }
 
 Status ReleaseSnapshot(const Table& table, std::string_view job) {
   // A snapshot may tell of jobs of any name; those that Headrace would not run have no consumer to delete.
   if (!CheckJobName(job).ok()) return Status::OK();
-  return table.store->Delete(ConsumerPath(table, job));
+  return table.store->Delete(ConsumerPath(table, CommitUserOf(job)));
 }
 
 }  // namespace headrace::ingest

@@ -78,9 +78,7 @@ std::optional<std::vector<DataFileMeta>> PickSmall(std::vector<DataFileMeta> fil
 }  // namespace
 
 std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files) {
-  std::stable_sort(files.begin(), files.end(), [](const DataFileMeta& a, const DataFileMeta& b) {
-    return a.min_sequence < b.min_sequence;
-  });
+  std::stable_sort(files.begin(), files.end(), ComesBefore);
   return files;
 }
 

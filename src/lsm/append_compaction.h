@@ -13,7 +13,10 @@
 
 namespace headrace {
 
-// In the order their rows are read: by smallest sequence number, as listed among equals.
+// In the order their rows are read: by smallest sequence number, as listed among equals (sort stably).
+inline bool ComesBefore(const DataFileMeta& a, const DataFileMeta& b) {
+  return a.min_sequence < b.min_sequence;
+}
 std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files);
 
 // The files to join, in order, or nothing. `full`: as an explicit full compaction asks.

@@ -36,4 +36,12 @@ std::shared_ptr<arrow::RecordBatch> KeyValueShape::Assemble(
   return Assemble(columns[0], columns[1], {columns.begin() + 2, columns.end()});
 }
 
+std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch,
+                                                     const std::vector<int>& positions) {
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  columns.reserve(positions.size());
+  for (const int position : positions) columns.push_back(batch.column(position));
+  return columns;
+}
+
 }  // namespace headrace

@@ -36,4 +36,8 @@ class KeyValueShape {
   std::vector<int> key_columns_;
 };
 
+// The columns of a batch at these positions, in their order.
+std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch,
+                                                     const std::vector<int>& positions);
+
 }  // namespace headrace

@@ -9,20 +9,9 @@
 #include <arrow/type.h>
 
 #include "file/physical_columns.h"
+#include "lsm/key_value_batch.h"
 
 namespace headrace {
-namespace {
-
-std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch,
-                                                     const std::vector<int>& positions) {
-  std::vector<std::shared_ptr<arrow::Array>> columns;
-  columns.reserve(positions.size());
-  for (const int position : positions) columns.push_back(batch.column(position));
-  return columns;
-}
-
-}  // namespace
-
 Result<MergeColumns> MergeColumns::Make(const TableSchema& schema, const MergePolicy& policy,
                                         const std::vector<std::string>& values, bool numbers,
                                         bool hand_out_sequence_and_kind) {

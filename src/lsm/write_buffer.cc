@@ -21,13 +21,6 @@ namespace {
 // What Sort and Gather need for a row beside its batch.
 constexpr int64_t kBytesPerRow = 32;
 
-std::vector<std::shared_ptr<arrow::Array>> ColumnsAt(const arrow::RecordBatch& batch,
-                                                     const std::vector<int>& positions) {
-  std::vector<std::shared_ptr<arrow::Array>> columns;
-  for (const int position : positions) columns.push_back(batch.column(position));
-  return columns;
-}
-
 }  // namespace
 
 WriteBuffer::WriteBuffer(const TableSchema& schema, KeyOrder key_order, KeyOrder sequence_order,

@@ -108,7 +108,7 @@ class Explanation {
     EntryFilter filter;
     filter.detail = EntryDetail::kWithoutStatistics;
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> live, LiveFiles(table_, snapshot, filter));
-    std::map<std::pair<BinaryRow, BucketId>, std::vector<TreeFilePtr>> files;
+    std::map<BucketPlace, std::vector<TreeFilePtr>> files;
     for (const ManifestEntry& entry : live) {
       HEADRACE_ASSIGN_OR_RETURN(const bool wanted, IsWantedPartition(table_, key_, entry.partition));
       HEADRACE_ASSIGN_OR_RETURN(

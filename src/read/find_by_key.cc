@@ -36,7 +36,7 @@ Result<NamedValues> NamedKey(const Table& table, const std::vector<Value>& prima
 }
 
 // Files by (partition, bucket).
-using FilesByBucket = std::map<std::pair<BinaryRow, BucketId>, std::vector<TreeFilePtr>>;
+using FilesByBucket = std::map<BucketPlace, std::vector<TreeFilePtr>>;
 
 // The files that may hold the key. A bucket that it does not hash to is left out, and other partitions where the key tells its own.
 Result<FilesByBucket> FilesThatMayHold(const Table& table, const Snapshot& snapshot, const NamedValues& key,

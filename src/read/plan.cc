@@ -1,10 +1,10 @@
 // Live files to splits.
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "catalog/snapshots.h"
+#include "lsm/append_compaction.h"
 #include "lsm/levels.h"
 #include "lsm/sections.h"
 #include "read/scan.h"
@@ -73,9 +73,8 @@ Result<Planned> PlanKeyed(std::vector<TreeFilePtr> tree_files, int32_t num_level
 }
 
 Planned PlanAppend(std::vector<TreeFilePtr> files) {
-  std::stable_sort(files.begin(), files.end(), [](const TreeFilePtr& a, const TreeFilePtr& b) {
-    return a->meta.min_sequence < b->meta.min_sequence;
-  });
+  std::stable_sort(files.begin(), files.end(),
+                   [](const TreeFilePtr& a, const TreeFilePtr& b) { return ComesBefore(a->meta, b->meta); });
   return {Pack(OneFileEach(files)), true};
 }
 

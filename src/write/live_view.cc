@@ -34,7 +34,7 @@ Status LiveView::Keep(std::vector<ManifestEntry> entries) {
   return Status::OK();
 }
 
-Status LiveView::Load(const std::vector<BucketKey>& buckets) {
+Status LiveView::Load(const std::vector<BucketPlace>& buckets) {
   for (int tries = 1;; ++tries) {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     const Status loaded = LoadFrom(latest, buckets);
@@ -44,10 +44,10 @@ Status LiveView::Load(const std::vector<BucketKey>& buckets) {
   }
 }
 
-Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketKey>& buckets) {
+Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets) {
   const SnapshotId id = latest.has_value() ? latest->id : SnapshotId(0);
-  const bool again =
-      std::any_of(buckets.begin(), buckets.end(), [&](const BucketKey& key) { return taken_.contains(key); });
+  const bool again = std::any_of(buckets.begin(), buckets.end(),
+                                 [&](const BucketPlace& key) { return taken_.contains(key); });
   if (id != snapshot_ || again) {
     loaded_.clear();
     taken_.clear();
@@ -57,7 +57,7 @@ Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vect
   if (!latest.has_value()) return Status::OK();
 
   std::set<BinaryRow> missing;
-  for (const BucketKey& key : buckets)
+  for (const BucketPlace& key : buckets)
     if (!loaded_.contains(key.first)) missing.insert(key.first);
   if (missing.empty()) return Status::OK();
   HEADRACE_ASSIGN_OR_RETURN(
@@ -69,25 +69,25 @@ Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vect
   return Status::OK();
 }
 
-std::vector<DataFileMeta> LiveView::Take(const BucketKey& bucket) {
+std::vector<DataFileMeta> LiveView::Take(const BucketPlace& bucket) {
   taken_.insert(bucket);
   auto node = files_.extract(bucket);
   return node.empty() ? std::vector<DataFileMeta>{} : std::move(node.mapped());
 }
 
-Result<std::vector<BucketKey>> LiveView::AllBuckets() const {
+Result<std::vector<BucketPlace>> LiveView::AllBuckets() const {
   for (int tries = 1;; ++tries) {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
-    if (!latest.has_value()) return std::vector<BucketKey>{};
+    if (!latest.has_value()) return std::vector<BucketPlace>{};
     const auto entries = LiveFiles(table_, *latest);
     if (!entries.ok()) {
       HEADRACE_ASSIGN_OR_RETURN(const bool again, MayTryAgain(table_, *latest, entries.status(), tries));
       if (again) continue;
       return entries.status();
     }
-    std::set<BucketKey> distinct;
+    std::set<BucketPlace> distinct;
     for (const ManifestEntry& entry : *entries) distinct.insert({entry.partition, entry.bucket});
-    return std::vector<BucketKey>(distinct.begin(), distinct.end());
+    return std::vector<BucketPlace>(distinct.begin(), distinct.end());
   }
 }
 

@@ -19,8 +19,6 @@
 
 namespace headrace {
 
-using BucketKey = std::pair<BinaryRow, BucketId>;
-
 class LiveView {
  public:
   // The table outlives the view.
@@ -28,25 +26,25 @@ class LiveView {
 
   // Makes Take answer for these buckets as of the newest snapshot. kInvalid when a partition was written with another number of buckets
   // than the table has now.
-  Status Load(const std::vector<BucketKey>& buckets);
+  Status Load(const std::vector<BucketPlace>& buckets);
 
   // The snapshot of the last Load; 0 before the first one.
   SnapshotId snapshot() const { return snapshot_; }
   // Once per Load.
-  std::vector<DataFileMeta> Take(const BucketKey& bucket);
+  std::vector<DataFileMeta> Take(const BucketPlace& bucket);
   // All buckets of the table that have files in the newest snapshot.
-  Result<std::vector<BucketKey>> AllBuckets() const;
+  Result<std::vector<BucketPlace>> AllBuckets() const;
 
  private:
   Status CheckTotalBuckets(const ManifestEntry& entry) const;
   Status Keep(std::vector<ManifestEntry> entries);
-  Status LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketKey>& buckets);
+  Status LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets);
 
   const Table& table_;
   SnapshotId snapshot_{0};
   std::set<BinaryRow> loaded_;  // partitions
-  std::set<BucketKey> taken_;
-  std::map<BucketKey, std::vector<DataFileMeta>> files_;
+  std::set<BucketPlace> taken_;
+  std::map<BucketPlace, std::vector<DataFileMeta>> files_;
 };
 
 }  // namespace headrace

@@ -10,7 +10,7 @@ namespace headrace {
 
 SortedCompactions SortCompactions(const Table& table, std::vector<BucketChange> changes,
                                   const std::vector<ManifestEntry>& live) {
-  std::map<std::pair<BinaryRow, BucketId>, std::vector<ManifestEntry>> by_bucket;
+  std::map<BucketPlace, std::vector<ManifestEntry>> by_bucket;
   for (const ManifestEntry& entry : live) by_bucket[{entry.partition, entry.bucket}].push_back(entry);
   SortedCompactions sorted;
   for (BucketChange& change : changes) {

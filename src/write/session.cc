@@ -58,7 +58,7 @@ class TableSession final : public WriteSession {
     HEADRACE_ASSIGN_OR_RETURN(const CheckedRows checked, CheckRows(table_, rows, kinds, pool_));
     // Every bucket is opened before the first row is kept.
     HEADRACE_ASSIGN_OR_RETURN(const auto slices, SplitByBucket(table_, checked.rows, checked.kinds, pool_));
-    std::vector<BucketKey> keys;
+    std::vector<BucketPlace> keys;
     for (const Slice& slice : slices) keys.emplace_back(slice.partition, slice.bucket);
     HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
     for (const Slice& slice : slices) HEADRACE_RETURN_NOT_OK(AppendSlice(slice));
@@ -67,11 +67,11 @@ class TableSession final : public WriteSession {
   }
 
   Status Compact(bool full) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<BucketKey> keys, view_.AllBuckets());
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<BucketPlace> keys, view_.AllBuckets());
     for (const auto& [key, writer] : writers_) keys.push_back(key);
-    std::erase_if(keys, [](const BucketKey& key) { return key.second.value < 0; });
+    std::erase_if(keys, [](const BucketPlace& key) { return key.second.value < 0; });
     HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
-    for (const BucketKey& key : std::set<BucketKey>(keys.begin(), keys.end()))
+    for (const BucketPlace& key : std::set<BucketPlace>(keys.begin(), keys.end()))
       HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(full));
     return FitReservation();
   }
@@ -100,7 +100,7 @@ class TableSession final : public WriteSession {
   }
 
   Result<std::vector<Snapshot>> Commit(const PreparedCommit& prepared) override {
-    HEADRACE_ASSIGN_OR_RETURN(SessionCommit done, committer_.Commit(prepared, [this](const BucketKey& key) {
+    HEADRACE_ASSIGN_OR_RETURN(SessionCommit done, committer_.Commit(prepared, [this](const BucketPlace& key) {
       return SpecOf(key);
     }));
     HEADRACE_RETURN_NOT_OK(CatchUp(prepared, done));
@@ -131,7 +131,7 @@ class TableSession final : public WriteSession {
   // What the manifest says: the fixed number, or -1.
   int32_t TotalBuckets() const { return table_.options.bucket; }
 
-  Result<BucketTreeSpec> SpecOf(const BucketKey& key) const {
+  Result<BucketTreeSpec> SpecOf(const BucketPlace& key) const {
     BucketTreeSpec spec;
     HEADRACE_ASSIGN_OR_RETURN(spec.files.directory, table_.BucketDirectory(key.first, key.second));
     spec.files.store = table_.store.get();
@@ -147,13 +147,13 @@ class TableSession final : public WriteSession {
     return spec;
   }
 
-  Status OpenBuckets(const std::vector<BucketKey>& keys) {
-    std::vector<BucketKey> missing;
-    for (const BucketKey& key : std::set<BucketKey>(keys.begin(), keys.end()))
+  Status OpenBuckets(const std::vector<BucketPlace>& keys) {
+    std::vector<BucketPlace> missing;
+    for (const BucketPlace& key : std::set<BucketPlace>(keys.begin(), keys.end()))
       if (!writers_.contains(key)) missing.push_back(key);
     if (missing.empty()) return Status::OK();
     HEADRACE_RETURN_NOT_OK(view_.Load(missing));
-    for (const BucketKey& key : missing) {
+    for (const BucketPlace& key : missing) {
       std::vector<DataFileMeta> live = view_.Take(key);
       if (const auto it = salvaged_.find(key); it != salvaged_.end())
         live.insert(live.end(), it->second.change.append.added.begin(), it->second.change.append.added.end());
@@ -173,13 +173,13 @@ class TableSession final : public WriteSession {
   // Everything written since the last time becomes one run a bucket, also in buckets that have been closed since.
   Status CompactWritten() {
     HEADRACE_RETURN_NOT_OK(OpenBuckets({written_.begin(), written_.end()}));
-    for (const BucketKey& key : written_) HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(true));
+    for (const BucketPlace& key : written_) HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(true));
     written_.clear();
     return Status::OK();
   }
 
   // A compaction missed a file. Without a newer snapshot nobody can have removed it rightly.
-  Status ExplainLoss(const BucketKey& key, const BucketWriter& writer) const {
+  Status ExplainLoss(const BucketPlace& key, const BucketWriter& writer) const {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, FindLatestSnapshotId(table_));
     if (latest.has_value() && *latest > writer.base()) return Status::OK();
     HEADRACE_RETURN_NOT_OK(CheckSameTable(table_));  // a dropped table has no files, and that is no damage
@@ -249,10 +249,10 @@ class TableSession final : public WriteSession {
 
   // After a commit: writers see what others committed before it, and idle ones are closed.
   Status CatchUp(const PreparedCommit& prepared, const SessionCommit& done) {
-    std::set<BucketKey> busy;
+    std::set<BucketPlace> busy;
     for (const BucketChange& change : prepared.changes) busy.insert({change.partition, change.bucket});
     for (auto it = writers_.begin(); it != writers_.end();) {
-      const BucketKey& key = it->first;
+      const BucketPlace& key = it->first;
       BucketWriter& writer = *it->second;
       const bool rebuild = done.rebuild.contains(key) || writer.stale();
       const bool touched = done.all_touched || done.touched.contains(key);
@@ -274,7 +274,7 @@ class TableSession final : public WriteSession {
     return FitReservation();
   }
 
-  Status SalvageFrom(const BucketKey& key, BucketWriter* writer) {
+  Status SalvageFrom(const BucketPlace& key, BucketWriter* writer) {
     if (!writer->dirty() && !writer->compaction_under_way()) return Status::OK();
     const SnapshotId base = writer->base();
     HEADRACE_ASSIGN_OR_RETURN(FileIncrement append, writer->Salvage());
@@ -290,9 +290,9 @@ class TableSession final : public WriteSession {
   LiveView view_;
   SessionCommitter committer_;
   Status expiry_;
-  std::map<BucketKey, std::unique_ptr<BucketWriter>> writers_;
-  std::map<BucketKey, Salvaged> salvaged_;
-  std::set<BucketKey>
+  std::map<BucketPlace, std::unique_ptr<BucketWriter>> writers_;
+  std::map<BucketPlace, Salvaged> salvaged_;
+  std::set<BucketPlace>
       written_;  // since the last full compaction; kept only where one comes every so many commits
 };
 

@@ -15,7 +15,7 @@ namespace {
 // Others that compact the same buckets may make us lose again; each time at least one bucket is given up.
 constexpr int kMaxCompactionTries = 10;
 
-BucketKey KeyOf(const BucketChange& change) { return {change.partition, change.bucket}; }
+BucketPlace KeyOf(const BucketChange& change) { return {change.partition, change.bucket}; }
 
 int64_t SmallestSequence(const FileIncrement& append) {
   int64_t smallest = INT64_MAX;

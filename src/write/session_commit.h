@@ -24,15 +24,15 @@ namespace headrace {
 struct SessionCommit {
   std::vector<Snapshot> snapshots;
   // Buckets that others changed since the session last looked; or it cannot be known which.
-  std::set<BucketKey> touched;
+  std::set<BucketPlace> touched;
   bool all_touched = false;
   // Buckets whose own files are no longer what their trees believe: renumbered, or a compaction lost.
-  std::set<BucketKey> rebuild;
+  std::set<BucketPlace> rebuild;
 };
 
 class SessionCommitter {
  public:
-  using SpecFor = std::function<Result<BucketTreeSpec>(const BucketKey&)>;
+  using SpecFor = std::function<Result<BucketTreeSpec>(const BucketPlace&)>;
 
   // The table outlives it. `newest` is the snapshot that the session begins with; 0: none.
   SessionCommitter(const Table& table, SnapshotId newest) : table_(table), newest_(newest), seen_(newest) {}
@@ -62,7 +62,7 @@ class SessionCommitter {
   const Table& table_;
   SnapshotId newest_;
   SnapshotId seen_;  // others' changes up to here have been reported
-  std::map<BucketKey, Renumbered> renumbered_;
+  std::map<BucketPlace, Renumbered> renumbered_;
   std::optional<PreparedCommit> last_;    // with its append parts alone
   std::vector<Snapshot> last_snapshots_;  // of the last commit
 };
