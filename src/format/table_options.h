@@ -36,8 +36,8 @@ std::span<const OptionRow> OptionTable();
 // The row of a key: an exact one before a pattern, a longer pattern before a shorter; nullptr for keys Paimon does not know.
 const OptionRow* FindOption(std::string_view key);
 
-enum class MergeEngine { kDeduplicate };
-enum class ChangelogProducer { kNone, kInput, kLookup, kFullCompaction };  // the last two: reading only
+enum class MergeEngine { kDeduplicate, kPartialUpdate, kAggregation, kFirstRow };
+enum class ChangelogProducer { kNone, kInput, kLookup, kFullCompaction };
 enum class BucketFunction { kDefault, kMod };
 enum class SpillCodec { kNone, kLz4, kZstd };
 enum class StatsMode { kNone, kCounts, kTruncate, kFull };
@@ -124,6 +124,14 @@ struct TableOptions {
 
   Retention retention;
 
+  bool deletion_vectors = false;  // deletion-vectors.enabled
+  bool force_lookup = false;      // force-lookup
+
+  // Whether compactions look at what deeper levels hold of a key, and take every level-0 file along.
+  bool needs_lookup() const {
+    return merge_engine == MergeEngine::kFirstRow || changelog_producer == ChangelogProducer::kLookup ||
+           deletion_vectors || force_lookup;
+  }
   Level max_level() const { return Level(num_levels - 1); }
 };
 

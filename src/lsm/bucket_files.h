@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "file/data_file_reader.h"
 #include "file/data_file_writer.h"
+#include "format/deletion_vector.h"
 #include "format/table_options.h"
 #include "format/table_schema.h"
 #include "io/store.h"
@@ -27,6 +28,9 @@ struct BucketFiles {
   const TableOptions* options = nullptr;
   Clock* clock = nullptr;             // needed for writing only
   arrow::MemoryPool* pool = nullptr;  // null: Arrow's default
+  std::string index_directory = {};   // the table's folder of index files
+  // Rows that Open leaves out; null: none are deleted.
+  std::shared_ptr<const DeletionVectors> deletions = nullptr;
   // About what writing a file, and what merging into one, may hold.
   int64_t memory_bytes = 64LL << 20;
 

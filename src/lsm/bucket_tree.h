@@ -35,6 +35,8 @@ struct BucketTreeSpec {
   BucketFiles files;           // clock and options are required
   std::string uuid;            // in the names of the files this tree writes
   Scratch* scratch = nullptr;  // where rows are put aside when memory is short; null: nowhere
+  // The bucket's index files in the snapshot the writer builds on; `files.deletions` is what those of deletion vectors hold.
+  std::vector<IndexManifestEntry> index = {};
 };
 
 // What a compaction made: files that are on disk and listed nowhere yet.
