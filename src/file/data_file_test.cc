@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
 #include "base/clock.h"
@@ -98,8 +99,9 @@ TEST_F(DataFile, OfEveryTypeReadsBackAsItWasWritten) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomRows rows(seed);
   const auto schema = SchemaOf(kEveryType, {});
-  for (const char* codec : {"zstd", "none", "snappy", "gzip", "lz4"}) {
-    options_.file_compression = codec;
+  for (const char* codec : {"zstd", "none", "snappy", "gzip", "lz4", "zstd with delta"}) {
+    options_.file_compression = std::string(codec).substr(0, std::string(codec).find(' '));
+    if (options_.file_compression != codec) options_.integer_encoding = IntegerEncoding::kDelta;
     auto writer = OpenRowWriter(Spec(schema), 100).ValueOrDie();
     arrow::RecordBatchVector written;
     for (const int64_t count : {1, 1500, 0, 999}) {
@@ -120,6 +122,23 @@ TEST_F(DataFile, OfEveryTypeReadsBackAsItWasWritten) {
     EXPECT_EQ((*files)[0].max_sequence, 100 + 2500 - 1);
     EXPECT_EQ((*files)[0].creation_local_ms, 1'700'003'600'000);
   }
+}
+
+TEST_F(DataFile, HoldsIntegersAsDeltasWithoutACodecWhereThatIsAskedFor) {
+  options_.integer_encoding = IntegerEncoding::kDelta;
+  const auto schema = SchemaOf("id BIGINT NOT NULL, day DATE, name STRING", {});
+  auto writer = OpenRowWriter(Spec(schema), 0).ValueOrDie();
+  ASSERT_TRUE(writer->Write(*RandomRows(1).Batch(schema->fields, 500).ValueOrDie()).ok());
+  const auto files = writer->Close().ValueOrDie();
+  const auto input = store_.OpenForRead("/t/bucket-0/" + files[0].name).ValueOrDie();
+  const auto reader = parquet::ParquetFileReader::Open(input);
+  const auto group = reader->metadata()->RowGroup(0);
+  for (const int column : {0, 1}) {
+    EXPECT_EQ(group->ColumnChunk(column)->compression(), arrow::Compression::UNCOMPRESSED);
+    EXPECT_THAT(group->ColumnChunk(column)->encodings(),
+                testing::Contains(parquet::Encoding::DELTA_BINARY_PACKED));
+  }
+  EXPECT_EQ(group->ColumnChunk(2)->compression(), arrow::Compression::ZSTD);
 }
 
 // Customers with a composite key whose declared order is not the column order.

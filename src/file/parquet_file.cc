@@ -121,6 +121,19 @@ class WatchedContents final : public parquet::ParquetFileWriter::Contents {
   parquet::RowGroupWriter** open_group_;
 };
 
+// Packed differences leave a codec nothing to find.
+void PackIntegers(const parquet::SchemaDescriptor& leaves, parquet::WriterProperties::Builder* builder) {
+  for (int i = 0; i < leaves.num_columns(); ++i) {
+    const parquet::ColumnDescriptor& leaf = *leaves.Column(i);
+    const parquet::Type::type type = leaf.physical_type();
+    if (type != parquet::Type::INT32 && type != parquet::Type::INT64) continue;
+    builder->disable_dictionary(leaf.path());
+    builder->encoding(leaf.path(), parquet::Encoding::DELTA_BINARY_PACKED);
+    builder->compression(leaf.path(), arrow::Compression::UNCOMPRESSED);
+    builder->compression_level(leaf.path(), arrow::util::kUseDefaultCompressionLevel);
+  }
+}
+
 Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
     const ParquetSettings& settings, const std::shared_ptr<parquet::schema::GroupNode>& schema,
     const arrow::RecordBatch& first) {
@@ -132,13 +145,14 @@ Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
   builder.enable_page_checksum();
   builder.write_batch_size(kWriteBatchRows);
   builder.max_row_group_length(kRowGroupRows);
+  parquet::SchemaDescriptor leaves;
+  leaves.Init(schema);
+  if (settings.delta_integers) PackIntegers(leaves, &builder);
   if (settings.dictionary.has_value()) {
     if (!*settings.dictionary) builder.disable_dictionary();
     return builder.build();
   }
   builder.disable_dictionary();
-  parquet::SchemaDescriptor leaves;
-  leaves.Init(schema);
   const std::vector<bool> choices = ChooseDictionaries(first);
   for (int i = 0; i < leaves.num_columns() && i < static_cast<int>(choices.size()); ++i) {
     if (choices[i]) builder.enable_dictionary(leaves.Column(i)->path());

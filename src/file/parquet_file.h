@@ -26,6 +26,7 @@ struct ParquetSettings {
   std::string compression = "zstd";  // the text of file.compression
   int32_t zstd_level = 1;
   std::optional<bool> dictionary;  // nothing: by the first rows
+  bool delta_integers = false;     // integers DELTA_BINARY_PACKED, without the codec
   arrow::MemoryPool* pool = nullptr;
   int64_t row_group_bytes = 64LL << 20;  // within bounds of its own: a row group is held until it is complete
 };

@@ -197,6 +197,10 @@ constexpr OptionRow kRows[] = {
     {"full-text-index.<option>", "", kHar, "", "Indexes that Headrace does not read."},
     {"global-index.<option>", "", kHar, "",
      "Indexes that Headrace does not read; they change cost, not rows."},
+    {"headrace.parquet.integer-encoding", "plain", kNoW, "plain,delta",
+     "Headrace's own, of no meaning to others: how Parquet files hold integers, times and small decimals; "
+     "delta is "
+     "DELTA_BINARY_PACKED without a codec, smaller and cheaper to write and to read."},
     {"ignore-delete", "false", kSup, "", "Whether deletes and before-images are dropped."},
     {"ignore-update-before", "false", kNoW, "false", "Whether before-images are dropped."},
     {"incremental-between", "", kNoR, "", "A read of the changes between two snapshots."},

@@ -186,6 +186,11 @@ Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions
   out->target_file_bytes = (has_primary_key ? 128LL : 256LL) << 20;
   HEADRACE_RETURN_NOT_OK(options.Size("target-file-size", &out->target_file_bytes));
   HEADRACE_RETURN_NOT_OK(options.Size("write-buffer-size", &out->write_buffer_bytes));
+  const std::string* integers = options.Find("headrace.parquet.integer-encoding");
+  if (integers != nullptr) {
+    const bool delta = LowerAscii(TrimAscii(*integers)) == "delta";
+    out->integer_encoding = delta ? IntegerEncoding::kDelta : IntegerEncoding::kPlain;
+  }
   return options.Read("parquet.enable.dictionary", &out->parquet_dictionary,
                       [](std::string_view text) -> Result<bool> {
                         // Java declares the option as a number and uses it as a flag; both spellings are around.
