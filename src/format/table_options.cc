@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "format/option_reader.h"
 #include "format/option_values.h"
 
 namespace headrace {
 namespace {
-
-constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 struct Alias {
   std::string_view old_key;
@@ -65,52 +64,6 @@ Status CheckAgainstRow(const OptionRow& row, const std::string& key, const std::
                      "); ", built);
 }
 
-class OptionReader {
- public:
-  explicit OptionReader(const std::map<std::string, std::string>& options) : options_(options) {}
-
-  const std::string* Find(const std::string& key) const {
-    const auto option = options_.find(key);
-    return option == options_.end() ? nullptr : &option->second;
-  }
-
-  template <typename T, typename Parse>
-  Status Read(const std::string& key, T* out, Parse parse) const {
-    const std::string* text = Find(key);
-    if (text == nullptr) return Status::OK();
-    auto value = parse(std::string_view(*text));
-    if (!value.ok()) return WithContext("table option '" + key + "'", value.status());
-    *out = static_cast<T>(*std::move(value));
-    return Status::OK();
-  }
-
-  template <typename T>
-  Status Int(const std::string& key, T* out, int64_t least, int64_t most = kMaxInt) const {
-    return Read(key, out, [=](std::string_view text) { return ParseInt(text, least, most); });
-  }
-  template <typename T>
-  Status Bool(const std::string& key, T* out) const {
-    return Read(key, out, ParseBool);
-  }
-  Status Size(const std::string& key, int64_t* out) const {
-    HEADRACE_RETURN_NOT_OK(Read(key, out, ParseMemorySize));
-    if (Find(key) != nullptr && *out < 1)
-      return Invalid("table option '", key, "' = '", *Find(key), "': at least 1 byte");
-    return Status::OK();
-  }
-  Status Duration(const std::string& key, int64_t* out) const { return Read(key, out, ParseDurationMs); }
-  Status Text(const std::string& key, std::string* out) const {
-    return Read(key, out, [](std::string_view text) { return Result<std::string>(std::string(text)); });
-  }
-  Status Lower(const std::string& key, std::string* out) const {
-    return Read(key, out,
-                [](std::string_view text) { return Result<std::string>(LowerAscii(TrimAscii(text))); });
-  }
-
- private:
-  const std::map<std::string, std::string>& options_;
-};
-
 // A name that becomes part of a path.
 Status CheckPathPart(const OptionReader& options, const std::string& key, bool folders) {
   const std::string* text = options.Find(key);
@@ -151,16 +104,7 @@ Status ReadMerging(const OptionReader& options, TableOptions* out) {
   if (order != nullptr) out->sequence_descending = LowerAscii(TrimAscii(*order)) == "descending";
   HEADRACE_RETURN_NOT_OK(options.Bool("ignore-delete", &out->ignore_delete));
   HEADRACE_RETURN_NOT_OK(options.Bool("write-only", &out->write_only));
-  HEADRACE_RETURN_NOT_OK(options.Bool("data-file.thin-mode", &out->thin_mode));
-  return options.Read("changelog-producer", &out->changelog_producer,
-                      [](std::string_view text) -> Result<ChangelogProducer> {
-                        const std::string name = LowerAscii(TrimAscii(text));
-                        if (name == "none") return ChangelogProducer::kNone;
-                        if (name == "input") return ChangelogProducer::kInput;
-                        if (name == "lookup") return ChangelogProducer::kLookup;
-                        if (name == "full-compaction") return ChangelogProducer::kFullCompaction;
-                        return Invalid("'", text, "'; allowed are none, input, lookup, full-compaction");
-                      });
+  return options.Bool("data-file.thin-mode", &out->thin_mode);
 }
 
 Status ReadSpilling(const OptionReader& options, TableOptions* out) {
@@ -199,21 +143,6 @@ Status ReadFiles(const OptionReader& options, bool has_primary_key, TableOptions
                         if (flag == "1") return true;
                         return ParseBool(text);
                       });
-}
-
-Status ReadCompaction(const OptionReader& options, TableOptions* out) {
-  HEADRACE_RETURN_NOT_OK(options.Int("num-sorted-run.compaction-trigger", &out->compaction_trigger, 1));
-  const int64_t trigger = out->compaction_trigger;
-  out->stop_trigger = static_cast<int32_t>(std::min(trigger + 3, kMaxInt));
-  HEADRACE_RETURN_NOT_OK(options.Int("num-sorted-run.stop-trigger", &out->stop_trigger, 1));
-  out->stop_trigger = std::max(out->stop_trigger, out->compaction_trigger);
-  out->num_levels = static_cast<int32_t>(std::min(trigger + 1, kMaxInt));
-  HEADRACE_RETURN_NOT_OK(options.Int("num-levels", &out->num_levels, 2));
-  HEADRACE_RETURN_NOT_OK(options.Int("compaction.size-ratio", &out->size_ratio_percent, 0));
-  HEADRACE_RETURN_NOT_OK(
-      options.Int("compaction.max-size-amplification-percent", &out->max_size_amplification_percent, 0));
-  HEADRACE_RETURN_NOT_OK(options.Int("compaction.min.file-num", &out->append_compaction_min_files, 2));
-  return options.Int("full-compaction.delta-commits", &out->full_compaction_delta_commits, 1);
 }
 
 Status ReadRetention(const OptionReader& options, Retention* out) {
@@ -339,6 +268,7 @@ Status CheckTogether(const TableSchema& schema, const TableOptions& options, Acc
   if (!schema.has_primary_key() && options.changelog_producer != ChangelogProducer::kNone) {
     return Invalid("table option 'changelog-producer' needs a primary key");
   }
+  HEADRACE_RETURN_NOT_OK(CheckCompactionOptions(schema, options));
   if (access == Access::kRead) return Status::OK();
   HEADRACE_RETURN_NOT_OK(CheckRetention(options.retention));
   if (!schema.has_primary_key() && options.bucket == -1 &&
@@ -390,7 +320,7 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
   HEADRACE_RETURN_NOT_OK(ReadMerging(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFiles(reader, schema.has_primary_key(), &result));
   HEADRACE_RETURN_NOT_OK(ReadSpilling(reader, &result));
-  HEADRACE_RETURN_NOT_OK(ReadCompaction(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadCompactionOptions(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadMetadata(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFieldModes(options, &result));
   HEADRACE_RETURN_NOT_OK(CheckTogether(schema, result, access));

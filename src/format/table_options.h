@@ -38,6 +38,7 @@ const OptionRow* FindOption(std::string_view key);
 
 enum class MergeEngine { kDeduplicate, kPartialUpdate, kAggregation, kFirstRow };
 enum class ChangelogProducer { kNone, kInput, kLookup, kFullCompaction };
+enum class LookupCompact { kRadical, kGentle };
 enum class BucketFunction { kDefault, kMod };
 enum class IntegerEncoding { kPlain, kDelta };
 enum class SpillCodec { kNone, kLz4, kZstd };
@@ -107,6 +108,21 @@ struct TableOptions {
   int32_t max_size_amplification_percent = 200;          // compaction.max-size-amplification-percent
   int32_t append_compaction_min_files = 5;               // compaction.min.file-num
   std::optional<int32_t> full_compaction_delta_commits;  // full-compaction.delta-commits
+  std::optional<int64_t> full_compaction_interval_ms;    // compaction.optimization-interval
+  std::optional<int64_t> small_bucket_bytes;             // compaction.total-size-threshold
+  std::optional<int64_t> most_incremental_bytes;         // compaction.incremental-size-threshold
+  int32_t offpeak_start_hour = -1;                       // compaction.offpeak.start.hour; -1: none
+  int32_t offpeak_end_hour = -1;                         // compaction.offpeak.end.hour, exclusive
+  int32_t offpeak_ratio_percent = 0;                     // compaction.offpeak-ratio, on top of the size ratio
+  bool force_up_level_zero = false;                      // compaction.force-up-level-0
+  bool force_rewrite_all_files = false;                  // compaction.force-rewrite-all-files
+  bool commit_force_compact = false;                     // commit.force-compact
+  LookupCompact lookup_compact = LookupCompact::kRadical;  // lookup-compact
+  int32_t lookup_compact_max_interval =
+      10;                        // lookup-compact.max-interval; default 2 * trigger, at least trigger
+  bool lookup_wait = true;       // lookup-wait
+  bool row_deduplicate = false;  // changelog-producer.row-deduplicate
+  std::vector<std::string> row_deduplicate_ignored;  // changelog-producer.row-deduplicate-ignore-fields
 
   ManifestEncoding manifest_encoding;                       // manifest.compression
   int64_t manifest_target_bytes = 8LL << 20;                // manifest.target-file-size
@@ -134,6 +150,10 @@ struct TableOptions {
     return merge_engine == MergeEngine::kFirstRow || changelog_producer == ChangelogProducer::kLookup ||
            deletion_vectors || force_lookup;
   }
+  // Whether compactions take all of level 0 along even where the tree's shape asks for none.
+  bool takes_level_zero() const { return needs_lookup() || force_up_level_zero; }
+  // Whether a commit waits until all of level 0 is compacted.
+  bool waits_for_lookup() const { return needs_lookup() && lookup_wait; }
   Level max_level() const { return Level(num_levels - 1); }
 };
 
