@@ -56,7 +56,7 @@ std::string Summary(const CheckReport& report, const CheckOptions& options) {
   const CheckProgress& looked_at = report.looked_at;
   text += "; looked at " + Counted(looked_at.snapshots, "snapshot") + ", " +
           Counted(looked_at.manifests, "manifest") + ", " + Counted(looked_at.files, "data file");
-  if (options.data) text += ", " + Counted(looked_at.rows, "row");
+  if (options.data || options.changelog) text += ", " + Counted(looked_at.rows, "row");
   const int64_t told = static_cast<int64_t>(report.findings.size());
   const int64_t all = report.damages + report.warnings + report.notes;
   if (told < all) text += " (" + Counted(all - told, "finding") + " beyond --max-findings not shown)";
@@ -93,6 +93,8 @@ void AddCheck(CLI::App* app, Chosen* chosen) {
       app->add_subcommand("check", "Verify that a table's files agree with each other; changes nothing");
   sub->add_option("TABLE", arguments->table, "db.table or a table's folder")->required();
   sub->add_flag("--data", arguments->check.data, "Read every page of the data files too");
+  sub->add_flag("--changelog", arguments->check.changelog,
+                "Replay the changes and compare them with the table's rows, key by key");
   auto* snapshot = sub->add_option("--snapshot", arguments->check.snapshot,
                                    "Look into this snapshot (default: the latest)")
                        ->type_name("N")
@@ -109,6 +111,7 @@ void AddCheck(CLI::App* app, Chosen* chosen) {
 Examples:
   headrace check shop.customers
   headrace check shop.customers --data --all
+  headrace check shop.customers --changelog
   headrace check shop.customers --data --format jsonl > findings.jsonl
 
 Each finding: severity, kind, file, what was found, what was expected, what to

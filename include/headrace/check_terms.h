@@ -47,6 +47,7 @@ struct CheckProgress {
 
 struct CheckOptions {
   bool data = false;                     // read every page of the data files too
+  bool changelog = false;                // replay the changes and compare them with the rows
   std::optional<int64_t> snapshot = {};  // look into this one instead of the latest
   bool all = false;             // into every snapshot, tag, changelog and branch; tell what nothing refers to
   int64_t max_findings = 1000;  // of each severity; the rest is only counted

@@ -25,14 +25,13 @@ Status ReadTriggers(const OptionReader& options, TableOptions* out) {
 Status ReadFullCompaction(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(
       options.Int("full-compaction.delta-commits", &out->full_compaction_delta_commits, 1));
-  HEADRACE_RETURN_NOT_OK(options.Read("compaction.optimization-interval", &out->full_compaction_interval_ms,
-                                      ParseDurationMs));
+  HEADRACE_RETURN_NOT_OK(
+      options.Read("compaction.optimization-interval", &out->full_compaction_interval_ms, ParseDurationMs));
   HEADRACE_RETURN_NOT_OK(
       options.Read("compaction.total-size-threshold", &out->small_bucket_bytes, ParseMemorySize));
-  HEADRACE_RETURN_NOT_OK(options.Read("compaction.incremental-size-threshold", &out->most_incremental_bytes,
-                                      ParseMemorySize));
   HEADRACE_RETURN_NOT_OK(
-      options.Bool("compaction.force-rewrite-all-files", &out->force_rewrite_all_files));
+      options.Read("compaction.incremental-size-threshold", &out->most_incremental_bytes, ParseMemorySize));
+  HEADRACE_RETURN_NOT_OK(options.Bool("compaction.force-rewrite-all-files", &out->force_rewrite_all_files));
   return options.Bool("commit.force-compact", &out->commit_force_compact);
 }
 
@@ -45,33 +44,30 @@ Status ReadOffPeak(const OptionReader& options, TableOptions* out) {
 Status ReadLookup(const OptionReader& options, TableOptions* out) {
   HEADRACE_RETURN_NOT_OK(options.Bool("compaction.force-up-level-0", &out->force_up_level_zero));
   HEADRACE_RETURN_NOT_OK(options.Bool("lookup-wait", &out->lookup_wait));
-  HEADRACE_RETURN_NOT_OK(
-      options.Read("lookup-compact", &out->lookup_compact, [](std::string_view text) -> Result<LookupCompact> {
-        const std::string name = LowerAscii(TrimAscii(text));
-        if (name == "radical") return LookupCompact::kRadical;
-        if (name == "gentle") return LookupCompact::kGentle;
-        return Invalid("'", text, "'; allowed are radical, gentle");
-      }));
+  HEADRACE_RETURN_NOT_OK(options.Read("lookup-compact", &out->lookup_compact,
+                                      [](std::string_view text) -> Result<LookupCompact> {
+                                        const std::string name = LowerAscii(TrimAscii(text));
+                                        if (name == "radical") return LookupCompact::kRadical;
+                                        if (name == "gentle") return LookupCompact::kGentle;
+                                        return Invalid("'", text, "'; allowed are radical, gentle");
+                                      }));
   const int64_t trigger = out->compaction_trigger;
   out->lookup_compact_max_interval = static_cast<int32_t>(std::min(2 * trigger, kMaxInt));
-  HEADRACE_RETURN_NOT_OK(
-      options.Int("lookup-compact.max-interval", &out->lookup_compact_max_interval, 1));
+  HEADRACE_RETURN_NOT_OK(options.Int("lookup-compact.max-interval", &out->lookup_compact_max_interval, 1));
   out->lookup_compact_max_interval = std::max(out->lookup_compact_max_interval, out->compaction_trigger);
   return Status::OK();
 }
 
 Status ReadChangelog(const OptionReader& options, TableOptions* out) {
-  HEADRACE_RETURN_NOT_OK(options.Read("changelog-producer", &out->changelog_producer,
-                                      [](std::string_view text) -> Result<ChangelogProducer> {
-                                        const std::string name = LowerAscii(TrimAscii(text));
-                                        if (name == "none") return ChangelogProducer::kNone;
-                                        if (name == "input") return ChangelogProducer::kInput;
-                                        if (name == "lookup") return ChangelogProducer::kLookup;
-                                        if (name == "full-compaction")
-                                          return ChangelogProducer::kFullCompaction;
-                                        return Invalid("'", text,
-                                                       "'; allowed are none, input, lookup, full-compaction");
-                                      }));
+  HEADRACE_RETURN_NOT_OK(options.Read(
+      "changelog-producer", &out->changelog_producer, [](std::string_view text) -> Result<ChangelogProducer> {
+        const std::string name = LowerAscii(TrimAscii(text));
+        if (name == "none") return ChangelogProducer::kNone;
+        if (name == "input") return ChangelogProducer::kInput;
+        if (name == "lookup") return ChangelogProducer::kLookup;
+        if (name == "full-compaction") return ChangelogProducer::kFullCompaction;
+        return Invalid("'", text, "'; allowed are none, input, lookup, full-compaction");
+      }));
   HEADRACE_RETURN_NOT_OK(options.Bool("changelog-producer.row-deduplicate", &out->row_deduplicate));
   const std::string* ignored = options.Find("changelog-producer.row-deduplicate-ignore-fields");
   if (ignored != nullptr) out->row_deduplicate_ignored = SplitList(*ignored);
@@ -98,19 +94,22 @@ Status CheckCompactionOptions(const TableSchema& schema, const TableOptions& opt
   if (options.deletion_vectors && options.changelog_producer == ChangelogProducer::kFullCompaction) {
     return Invalid(
         "table option 'deletion-vectors.enabled' = 'true' does not go with 'changelog-producer' = "
-        "'full-compaction': a compaction that marks rows deleted leaves the state of the last full compaction "
+        "'full-compaction': a compaction that marks rows deleted leaves the state of the last full "
+        "compaction "
         "behind; allowed are none, input, lookup");
   }
   if (options.deletion_vectors && options.merge_engine == MergeEngine::kFirstRow) {
     return Invalid(
-        "table option 'deletion-vectors.enabled' = 'true' does not go with 'merge-engine' = 'first-row', whose "
+        "table option 'deletion-vectors.enabled' = 'true' does not go with 'merge-engine' = 'first-row', "
+        "whose "
         "rows are never replaced");
   }
   if (options.merge_engine == MergeEngine::kFirstRow &&
       (options.changelog_producer == ChangelogProducer::kInput ||
        options.changelog_producer == ChangelogProducer::kFullCompaction)) {
     return Invalid(
-        "table option 'merge-engine' = 'first-row' goes with 'changelog-producer' = 'none' or 'lookup' alone");
+        "table option 'merge-engine' = 'first-row' goes with 'changelog-producer' = 'none' or 'lookup' "
+        "alone");
   }
   return Status::OK();
 }

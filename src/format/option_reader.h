@@ -37,7 +37,8 @@ class OptionReader {
   }
 
   template <typename T>
-  Status Int(const std::string& key, T* out, int64_t least, int64_t most = std::numeric_limits<int32_t>::max()) const {
+  Status Int(const std::string& key, T* out, int64_t least,
+             int64_t most = std::numeric_limits<int32_t>::max()) const {
     return Read(key, out, [=](std::string_view text) { return ParseInt(text, least, most); });
   }
   template <typename T>

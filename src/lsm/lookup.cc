@@ -109,9 +109,9 @@ class LevelLookup final : public TreeLookup {
     rows.row_of_key = std::move(found.row_of_key);
     rows.places = std::move(found.places);
     if (shown.empty()) {
-      HEADRACE_ASSIGN_OR_RETURN(rows.rows, arrow::RecordBatch::MakeEmpty(schema_, files_.pool == nullptr
-                                                                                      ? arrow::default_memory_pool()
-                                                                                      : files_.pool));
+      HEADRACE_ASSIGN_OR_RETURN(
+          rows.rows, arrow::RecordBatch::MakeEmpty(
+                         schema_, files_.pool == nullptr ? arrow::default_memory_pool() : files_.pool));
     } else {
       HEADRACE_ASSIGN_OR_RETURN(rows.rows, GatherRows(shown, found.rows, files_.pool));
     }

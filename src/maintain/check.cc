@@ -9,6 +9,7 @@
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
 #include "io/store_path.h"
+#include "maintain/check_changelog.h"
 #include "maintain/check_states.h"
 
 namespace headrace {
@@ -93,6 +94,7 @@ Result<CheckReport> RunCheck(const CheckTarget& target, const CheckOptions& opti
     } else {
       HEADRACE_RETURN_NOT_OK(CheckOne(&run, root));
     }
+    if (root.usable && options.changelog) CheckChangelog(&run, root, target.memory_bytes);
   }
   if (options.all) TellUnreferenced(&run, roots);
   ForgetExpired(&run);

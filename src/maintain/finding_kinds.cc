@@ -197,6 +197,18 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
     {"row-in-wrong-partition", kDamage, "A row's partition columns are not those of its file's partition.",
      kWriterFault},
 
+    // The changelog replayed, with --changelog.
+    {"change-out-of-step", kDamage,
+     "A change does not fit the one before it: an insert of a key that is there, a retraction of a row that "
+     "is not.",
+     "Followers that add changes up come out wrong. Build what was made from the changes anew, and report "
+     "the writer."},
+    {"changelog-differs", kDamage,
+     "The changes do not add up to the rows that a follower is told the table has.",
+     "Build what was made from the changes anew from the table's rows, and report the writer."},
+    {"changes-unreadable", kDamage, "Changes, or the rows they begin or end with, cannot be read.",
+     "Check with `--data` which file it is, and restore that from a copy."},
+
     // Notes.
     {"unreferenced-file", kNote,
      "No snapshot, tag, changelog or branch refers to the file, which is older than ten minutes.",
@@ -205,6 +217,8 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
     {"data-not-read", kNote,
      "A file was not looked into, since its format, its version or a type in it is not built here.",
      "Only that it is there and its size were checked."},
+    {"changelog-not-replayed", kNote, "The table's changelog does not promise to add up to its rows.",
+     "Nothing to do."},
     {"expired-meanwhile", kNote, "A snapshot expired while it was being checked.",
      "Nothing to do. Check again if it matters."},
 });
@@ -264,6 +278,10 @@ std::string FindingsPage() {
          "| Every page of every data and changelog file looked at: checksums, order, kinds, statistics, "
          "buckets, partitions | `headrace "
          "check TABLE --data` |\n"
+         "| The changes since the oldest snapshot or the last overwrite, replayed: each must fit the one "
+         "before it, and all "
+         "must end in the rows that a "
+         "follower is told the table has | `headrace check TABLE --changelog` |\n"
          "\n"
          "Without `--data` no data file is opened: the store is asked for its size, and nothing else. A file "
          "of the right size with wrong "

@@ -88,8 +88,13 @@ enum class FindingKind {
   kNullCountWrong,
   kRowInWrongPartition,
 
+  kChangeOutOfStep,
+  kChangelogDiffers,
+  kChangesUnreadable,
+
   kUnreferencedFile,
   kDataNotRead,
+  kChangelogNotReplayed,
   kExpiredMeanwhile,
 };
 

@@ -159,6 +159,7 @@ std::vector<DamageCase> DamageCases() {
   AddManifestCases(&cases);
   AddFileCases(&cases);
   AddRowCases(&cases);
+  AddChangelogCases(&cases);
   return cases;
 }
 

@@ -18,15 +18,17 @@ struct DamageCase {
   bool data = false;
   bool all = false;
   bool notes = false;  // notes are expected, and so named among the kinds
+  bool changelog = false;
 };
 inline std::ostream& operator<<(std::ostream& out, const DamageCase& test) { return out << test.name; }
 
 std::vector<DamageCase> DamageCases();
 
-// Its parts: damage to schemas, snapshots and what points at them; to manifests; to files and what is said of them; to rows.
+// Its parts: damage to schemas, snapshots and what points at them; to manifests; to files and what is said of them; to rows; to the changelog.
 void AddChainCases(std::vector<DamageCase>* cases);
 void AddManifestCases(std::vector<DamageCase>* cases);
 void AddFileCases(std::vector<DamageCase>* cases);
 void AddRowCases(std::vector<DamageCase>* cases);
+void AddChangelogCases(std::vector<DamageCase>* cases);
 
 }  // namespace headrace

@@ -16,6 +16,7 @@
 #include "damage_cases.h"
 #include "io/local_store.h"
 #include "maintain/check.h"
+#include "maintain/check_changelog.h"
 #include "maintain/finding_kinds.h"
 
 namespace headrace {
@@ -27,6 +28,7 @@ CheckReport Check(const ForgedTable& table, const DamageCase& test) {
   CheckOptions options;
   options.data = test.data;
   options.all = test.all;
+  options.changelog = test.changelog;
   Result<CheckReport> report = RunCheck(target, options);
   if (!report.ok()) report.status().Abort();
   return *std::move(report);
@@ -129,8 +131,35 @@ TEST(Check, FindsNothingBesideAWriterThatCommitsAllTheTime) {
   EXPECT_GT(snapshots, 2);
 }
 
+TEST(Check, SaysWhyAChangelogIsNotReplayed) {
+  for (const char* name : {"append", "customer-8821-none/customers"}) {
+    const ForgedTable table(name);
+    const CheckTarget target{std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), table.path(),
+                             "db.t"};
+    const Result<CheckReport> report = RunCheck(target, {.changelog = true});
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_THAT(KindsOf(*report, true), testing::ElementsAre("changelog-not-replayed")) << Text(*report);
+  }
+}
+
+TEST(Check, ReplaysAChangelogInSeveralPassesWhereMemoryIsShort) {
+  for (const char* name : {"changelog-lookup-random/events", "changelog-input-random/events"}) {
+    const ForgedTable table(name);
+    CheckRun run(std::make_shared<LocalStore>(), std::make_shared<SystemClock>(), table.path(), "db.t", {},
+                 arrow::default_memory_pool());
+    Root root;
+    root.path = table.path();
+    CheckSchemas(&run, &root);
+    CheckChain(&run, &root);
+    CheckChangelog(&run, root, /*memory_bytes=*/16 << 10);
+    CheckReport report;
+    run.findings.MoveTo(&report);
+    EXPECT_TRUE(report.findings.empty()) << Text(report);
+  }
+}
+
 TEST(DamageCases, MakeEveryKindOfFindingThereIs) {
-  std::set<std::string> made = {"expired-meanwhile", "data-not-read"};  // no damage
+  std::set<std::string> made = {"expired-meanwhile", "data-not-read", "changelog-not-replayed"};  // no damage
   for (const DamageCase& test : DamageCases()) made.insert(test.kinds.begin(), test.kinds.end());
   for (const FindingKindInfo& kind : AllFindingKinds())
     EXPECT_TRUE(made.contains(std::string(kind.name))) << kind.name;

@@ -36,7 +36,7 @@ class Scenario:
 
 
 def all_scenarios():
-    return [*_types(), *_partitions(), *_keyed(), *_append()]
+    return [*_types(), *_partitions(), *_keyed(), *_append(), *_packed()]
 
 
 def _types():
@@ -131,6 +131,23 @@ def _append():
                    cannot_write={PYPAIMON: NO_COMPACTION})
     table = Table("db.bucketed_simple", fields, options={"bucket": "3", "bucket-key": "id", "write-only": "true"})
     yield Scenario("append table with buckets", table, [("write", g.append_batches(table, 3, 10))], changes=True)
+
+
+def _packed():
+    """Integers as packed deltas, which is no choice of the other writers: they take the option for one they do not know."""
+    g = generate.Generator("packed")
+    everything = {"id": "INT NOT NULL", **generate.SCALARS, **generate.NANOS, **generate.NESTED}
+    options = {"bucket": "2", "headrace.parquet.integer-encoding": "delta"}
+    table = Table("db.packed_types", everything, ["id"], options=options)
+    yield Scenario("packed integers: all types, primary-key table", table, [("write", g.keyed_batches(table, 4, 300)), ("compact", True)],
+                   changes=True, cannot_write={PYPAIMON: NO_DELETES})
+    table = Table("db.packed_append", everything, options={**options, "bucket": "-1"})
+    yield Scenario("packed integers: all types, append table", table, [("write", g.append_batches(table, 2, 500))], changes=True,
+                   cannot_write={PYPAIMON: NANOS})
+    fields = {"id": "BIGINT NOT NULL", "v": "INT", "w": "STRING", "d": "DECIMAL(12, 2)", "pad": "STRING"}
+    table = Table("db.packed_rows", fields, ["id"], options={**options, "bucket": "1", "target-file-size": "64 kb"})
+    yield Scenario("packed integers: many rows", table, [("write", _many_rows(g, table, 3)), ("compact", True)],
+                   cannot_write={PYPAIMON: NO_COMPACTION})
 
 
 def written_by(writer):
