@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "file/data_file_path.h"
+#include "file/live_rows.h"
 
 namespace headrace {
 
@@ -15,7 +16,21 @@ Result<std::unique_ptr<DataFileReader>> BucketFiles::Open(const DataFileMeta& fi
   read.batch_rows = batch_rows;
   read.pool = pool;
   HEADRACE_ASSIGN_OR_RETURN(const std::string path, DataFilePath(directory, file));
-  return OpenDataFile(store, path, file, read);
+  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<DataFileReader> reader, OpenDataFile(store, path, file, read));
+  std::shared_ptr<const DeletionVector> deleted = DeletedOf(file);
+  if (deleted == nullptr) return reader;
+  return HideDeleted(std::move(reader), file, std::move(deleted), pool);
+}
+
+std::shared_ptr<const DeletionVector> BucketFiles::DeletedOf(const DataFileMeta& file) const {
+  if (deletions == nullptr) return nullptr;
+  const auto found = deletions->find(file.name);
+  return found == deletions->end() ? nullptr : found->second;
+}
+
+int64_t BucketFiles::PositionInFile(const DataFileMeta& file, int64_t row) const {
+  const std::shared_ptr<const DeletionVector> deleted = DeletedOf(file);
+  return deleted == nullptr ? row : deleted->PositionOfLive(row);
 }
 
 FileWriteSpec BucketFiles::WriteSpec(FileNames* names, FileRole role, Level level, FileSource source) const {

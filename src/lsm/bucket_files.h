@@ -36,6 +36,10 @@ struct BucketFiles {
 
   Result<std::unique_ptr<DataFileReader>> Open(const DataFileMeta& file, ReadColumns columns,
                                                int64_t batch_rows) const;
+  // The rows of a file that are deleted; null: none.
+  std::shared_ptr<const DeletionVector> DeletedOf(const DataFileMeta& file) const;
+  // Where in the file a row stands that is number `row` of those that Open's reader gives.
+  int64_t PositionInFile(const DataFileMeta& file, int64_t row) const;
   FileWriteSpec WriteSpec(FileNames* names, FileRole role, Level level, FileSource source) const;
   // Deletes files of this folder that nothing lists, never one at an external path; the first failure is returned, the others are tried
   // all the same.

@@ -69,6 +69,11 @@ std::string RunReader::NameOfRows() const {
                                      : "data file " + rows_.file->file->meta.name;
 }
 
+int64_t RunReader::PositionOf(int64_t row) const {
+  const int64_t given = rows_.first_row + row;
+  return rows_.file->file == nullptr ? given : files_->PositionInFile(rows_.file->file->meta, given);
+}
+
 int64_t RunReader::remaining_rows() const { return std::max<int64_t>(0, unread_rows_) + size() - position_; }
 
 Status RunReader::Advance(int64_t position) {
@@ -123,7 +128,7 @@ Status RunReader::CheckRange() const {
   const TreeFile& file = *rows_.file->file;
   const bool below = rows_.first_row == 0 && rows_.keys.Encoded(0) < file.min_key;
   if (!below && rows_.keys.Encoded(size() - 1) <= file.max_key) return Status::OK();
-  return Corruption(NameOfRows(), ": row ", below ? 0 : rows_.first_row + size() - 1, " lies ",
+  return Corruption(NameOfRows(), ": row ", PositionOf(below ? 0 : size() - 1), " lies ",
                     below ? "before the smallest" : "after the largest",
                     " key that its manifest entry gives");
 }
@@ -165,7 +170,7 @@ Status RunReader::CheckAscending() const {
     }
   }
   if (wrong < 0) return Status::OK();
-  return Corruption(NameOfRows(), ": row ", rows_.first_row + wrong,
+  return Corruption(NameOfRows(), ": row ", PositionOf(wrong),
                     " does not come after the row before it in key order");
 }
 

@@ -53,7 +53,7 @@ struct LoadedRows {
   const int64_t* numbers = nullptr;  // null: not read
   const int8_t* kinds = nullptr;
   const MergeFile* file = nullptr;
-  int64_t first_row = 0;  // of the batch, in its file
+  int64_t first_row = 0;  // of the batch, among the rows of its file that are not deleted
 };
 
 // The batches of a run that lies in no data file, with the columns of MergeColumns::read. Never an empty batch; null at the end.
@@ -87,6 +87,7 @@ class RunReader {
   Status CheckRange() const;
   Status CheckAscending() const;
   std::string NameOfRows() const;
+  int64_t PositionOf(int64_t row) const;  // in the file, for messages
 
   const BucketFiles* files_ = nullptr;
   const MergeColumns* columns_;
