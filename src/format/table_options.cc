@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "format/merge_engine_options.h"
 #include "format/option_reader.h"
 #include "format/option_values.h"
 
@@ -321,6 +322,7 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
   HEADRACE_RETURN_NOT_OK(ReadFiles(reader, schema.has_primary_key(), &result));
   HEADRACE_RETURN_NOT_OK(ReadSpilling(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadCompactionOptions(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadMergeEngine(options, schema, access, &result));
   HEADRACE_RETURN_NOT_OK(ReadMetadata(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFieldModes(options, &result));
   HEADRACE_RETURN_NOT_OK(CheckTogether(schema, result, access));

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "format/data_type.h"
 #include "format/manifest.h"
+#include "format/merge_rules.h"
 #include "format/table_schema.h"
 
 namespace headrace {
@@ -78,6 +79,9 @@ struct TableOptions {
   std::vector<std::string> sequence_fields;                         // sequence.field
   bool sequence_descending = false;                                 // sequence.field.sort-order
   bool ignore_delete = false;                                       // ignore-delete
+  MergeRules merge_rules;                                           // of partial-update and aggregation
+  bool ignore_update_before = false;                                // ignore-update-before
+  std::string kind_column;                                          // rowkind.field; empty: none
   ChangelogProducer changelog_producer = ChangelogProducer::kNone;  // changelog-producer
   bool write_only = false;                                          // write-only
   bool thin_mode = false;                                           // data-file.thin-mode

@@ -9,6 +9,11 @@ MergePolicy MergePolicyOf(const TableOptions& options, bool drop_deletes) {
   policy.sequence_descending = options.sequence_descending;
   policy.ignore_delete = options.ignore_delete;
   policy.drop_deletes = drop_deletes;
+  policy.rules = options.merge_rules;
+  // The newest row wins, or the oldest, whatever is merged with it; only what is put together must not be counted twice.
+  policy.lowest_level_alone =
+      options.needs_lookup() && (options.merge_engine == MergeEngine::kPartialUpdate ||
+                                 options.merge_engine == MergeEngine::kAggregation);
   return policy;
 }
 

@@ -19,6 +19,9 @@ struct MergePolicy {
   bool sequence_descending = false;                // the smaller non-null value wins
   bool ignore_delete = false;
   bool drop_deletes = false;  // a result that is a delete is not handed out
+  MergeRules rules = {};      // of partial-update and aggregation
+  // Tables that look up: of the levels above 0 only the lowest that has a key takes part; deeper ones are in it already.
+  bool lowest_level_alone = false;
 };
 
 MergePolicy MergePolicyOf(const TableOptions& options, bool drop_deletes);
