@@ -144,15 +144,14 @@ Result<AggregateRule> RuleOf(const Options& options, const TableSchema& schema, 
 // The function that a column has by its own option or the default, and the option that says so.
 std::optional<std::pair<std::string, std::string>> FunctionOption(const Options& options,
                                                                   const std::string& column) {
-  for (std::string key : {"fields." + column + ".aggregate-function",
-                          std::string("fields.default-aggregate-function")}) {
+  for (std::string key :
+       {"fields." + column + ".aggregate-function", std::string("fields.default-aggregate-function")}) {
     if (const std::string* name = Find(options, key)) return std::pair(std::move(key), *name);
   }
   return std::nullopt;
 }
 
-Status ReadAggregation(const Options& options, const TableSchema& schema, Access access,
-                       TableOptions* out) {
+Status ReadAggregation(const Options& options, const TableSchema& schema, Access access, TableOptions* out) {
   constexpr const char* kRemove = "aggregation.remove-record-on-delete";
   HEADRACE_RETURN_NOT_OK(ReadBool(options, kRemove, &out->merge_rules.remove_on_delete));
   for (const DataField& field : schema.fields) {
@@ -163,8 +162,8 @@ Status ReadAggregation(const Options& options, const TableSchema& schema, Access
     } else if (auto chosen = FunctionOption(options, field.name)) {
       function = *std::move(chosen);
     }
-    HEADRACE_ASSIGN_OR_RETURN(
-        AggregateRule rule, RuleOf(options, schema, field.name, function.first, function.second, access));
+    HEADRACE_ASSIGN_OR_RETURN(AggregateRule rule,
+                              RuleOf(options, schema, field.name, function.first, function.second, access));
     if (out->merge_rules.remove_on_delete && rule.ignore_retract) {
       return Invalid("table options '", kRemove, "' and 'fields.", field.name,
                      ".ignore-retract' contradict each other");
@@ -217,8 +216,7 @@ Status ReadRemovingGroups(const Options& options, bool ignore_delete, MergeRules
   constexpr const char* kKey = "partial-update.remove-record-on-sequence-group";
   const std::string* text = Find(options, kKey);
   if (text == nullptr) return Status::OK();
-  if (ignore_delete)
-    return Invalid("table options 'ignore-delete' and '", kKey, "' contradict each other");
+  if (ignore_delete) return Invalid("table options 'ignore-delete' and '", kKey, "' contradict each other");
   for (const std::string& column : SplitList(*text)) {
     const auto group =
         std::find_if(rules->groups.begin(), rules->groups.end(),
@@ -260,9 +258,8 @@ Status ReadPartialUpdate(const Options& options, const TableSchema& schema, Acce
                      "'fields.<order column>.sequence-group' = '",
                      field.name, "'");
     }
-    HEADRACE_ASSIGN_OR_RETURN(
-        rules.aggregates[field.name],
-        RuleOf(options, schema, field.name, function->first, function->second, access));
+    HEADRACE_ASSIGN_OR_RETURN(rules.aggregates[field.name],
+                              RuleOf(options, schema, field.name, function->first, function->second, access));
   }
   return Status::OK();
 }
@@ -270,11 +267,6 @@ Status ReadPartialUpdate(const Options& options, const TableSchema& schema, Acce
 Status CheckFirstRow(const TableOptions& options) {
   if (!options.sequence_fields.empty())
     return Invalid("table option 'sequence.field' does not go with 'merge-engine' = 'first-row'");
-  if (options.changelog_producer != ChangelogProducer::kNone &&
-      options.changelog_producer != ChangelogProducer::kLookup) {
-    return Invalid(
-        "table option 'changelog-producer' must be none or lookup with 'merge-engine' = 'first-row'");
-  }
   return Status::OK();
 }
 

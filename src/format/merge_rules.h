@@ -52,7 +52,8 @@ bool CanRetract(AggregateFunction function);
 struct SequenceGroup {
   std::vector<std::string> order;    // compared left to right, nulls lowest
   std::vector<std::string> columns;  // protected by them
-  bool removes_row = false;          // a -D of this group deletes the row (partial-update.remove-record-on-sequence-group)
+  bool removes_row =
+      false;  // a -D of this group deletes the row (partial-update.remove-record-on-sequence-group)
 
   bool operator==(const SequenceGroup&) const = default;
 };

@@ -15,9 +15,9 @@ namespace headrace {
 namespace {
 
 // Java's Character.isWhitespace: what may stand in a blank text.
-constexpr std::array<std::string_view, 15> kWideBlanks = {
-    "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2008",
-    "\u2009", "\u200A", "\u2028", "\u2029", "\u205F", "\u3000"};
+constexpr std::array<std::string_view, 15> kWideBlanks = {"\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+                                                          "\u2004", "\u2005", "\u2006", "\u2008", "\u2009",
+                                                          "\u200A", "\u2028", "\u2029", "\u205F", "\u3000"};
 
 size_t BlankLength(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
@@ -52,8 +52,7 @@ void ForEachPart(std::string_view text, std::string_view delimiter, Visit&& visi
 
 class ListaggReducer final : public ColumnReducer {
  public:
-  ListaggReducer(const DataField& column, AggregateRule rule)
-      : type_(column.type), rule_(std::move(rule)) {}
+  ListaggReducer(const DataField& column, AggregateRule rule) : type_(column.type), rule_(std::move(rule)) {}
 
   Result<std::shared_ptr<arrow::Array>> Reduce(ColumnSources sources, const Steps& steps,
                                                arrow::MemoryPool* pool, size_t* /*failed*/) const override {

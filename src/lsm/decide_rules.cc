@@ -98,8 +98,8 @@ Status PartialUpdateDecider::Prepare(const Segments& segments, size_t batches,
       Ordering& ordering = orderings_[g][b];
       ordering.first_row = ranges[b].first;
       for (const size_t column : groups_[g].columns)
-        ordering.columns.push_back(columns[column][b]->Slice(
-            ranges[b].first, int64_t{ranges[b].last} - ranges[b].first + 1));
+        ordering.columns.push_back(
+            columns[column][b]->Slice(ranges[b].first, int64_t{ranges[b].last} - ranges[b].first + 1));
       HEADRACE_ASSIGN_OR_RETURN(ordering.keys, groups_[g].order.Encode(ordering.columns));
     }
   }
@@ -169,10 +169,11 @@ Status PartialUpdateDecider::Retract(RowRef version, bool is_delete, Decision* d
     return Status::OK();
   }
   if (!policy_.rules.remove_on_delete) {
-    return Invalid("merge-engine partial-update takes no -U and -D, unless one of these options says what "
-                   "they mean: 'ignore-delete' = 'true' drops them, "
-                   "'partial-update.remove-record-on-delete' = 'true' lets -D remove the row, "
-                   "'fields.<column>.sequence-group' lets them take back the columns of the group");
+    return Invalid(
+        "merge-engine partial-update takes no -U and -D, unless one of these options says what "
+        "they mean: 'ignore-delete' = 'true' drops them, "
+        "'partial-update.remove-record-on-delete' = 'true' lets -D remove the row, "
+        "'fields.<column>.sequence-group' lets them take back the columns of the group");
   }
   if (!started_ || is_delete) StartFrom(version, decision);
   if (!is_delete) return Status::OK();

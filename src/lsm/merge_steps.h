@@ -13,8 +13,8 @@
 namespace headrace {
 
 enum class Step : uint8_t {
-  kWhole,        // the version as it is stored is the result: the only one of its key, or the delete that removed the row
-  kStart,        // a retraction that what follows starts from: columns that are NOT NULL have its value, the others none
+  kWhole,  // the version as it is stored is the result: the only one of its key, or the delete that removed the row
+  kStart,  // a retraction that what follows starts from: columns that are NOT NULL have its value, the others none
   kAdd,          // an added version, not older than what came before
   kLateAdd,      // an added version that the group's order columns put before what is there
   kRetract,      // takes something back
@@ -49,7 +49,7 @@ struct Steps {
 // Everything about the results of some segments but their values.
 struct Decision {
   std::vector<uint32_t> segments;  // those that have a result, ascending
-  std::vector<RowRef> newest;      // of each result: the last version that took part, which gives key and number
+  std::vector<RowRef> newest;  // of each result: the last version that took part, which gives key and number
   std::vector<int8_t> kinds;
   std::vector<Steps> groups;  // one a column group
 

@@ -74,8 +74,8 @@ Status AddBits(ByteReader* reader, uint32_t base, roaring_bitmap_t* into) {
   HEADRACE_ASSIGN_OR_RETURN(const std::string_view bits, reader->Take(kBitmapBytes));
   for (size_t at = 0; at < kBitmapBytes; ++at) {
     for (auto byte = static_cast<uint8_t>(bits[at]); byte != 0; byte &= static_cast<uint8_t>(byte - 1)) {
-      roaring_bitmap_add(into, base + static_cast<uint32_t>(at * 8) +
-                                   static_cast<uint32_t>(__builtin_ctz(byte)));
+      roaring_bitmap_add(into,
+                         base + static_cast<uint32_t>(at * 8) + static_cast<uint32_t>(__builtin_ctz(byte)));
     }
   }
   return Status::OK();
@@ -120,7 +120,8 @@ using Leaf = std::pair<uint64_t, uint32_t>;  // key and place
 
 void AppendLeaf(const Leaf& leaf, std::string* out) {
   out->append({static_cast<char>(kLeaf), 0, 0, 0});
-  for (int depth = 0; depth < kKeyBytes; ++depth) out->push_back(static_cast<char>(ByteOf(leaf.first, depth)));
+  for (int depth = 0; depth < kKeyBytes; ++depth)
+    out->push_back(static_cast<char>(ByteOf(leaf.first, depth)));
   AppendLittle<uint64_t>(leaf.second, out);
 }
 
@@ -237,7 +238,8 @@ class ArtReader {
   Result<RoaringArt> Read() {
     HEADRACE_ASSIGN_OR_RETURN(const uint8_t tag, reader_.Little<uint8_t>());
     if (tag == kEmpty) return std::move(art_);
-    if (tag != kNotEmpty) return Corruption("the value is no 64-bit roaring bitmap: it begins with ", int{tag});
+    if (tag != kNotEmpty)
+      return Corruption("the value is no 64-bit roaring bitmap: it begins with ", int{tag});
     HEADRACE_ASSIGN_OR_RETURN(const uint64_t keys, reader_.Little<uint64_t>());
     HEADRACE_RETURN_NOT_OK(ReadNode(0));
     if (art_.places_.size() != keys)

@@ -241,16 +241,14 @@ class ColumnMerger final : public SegmentMerger {
     if (std::find(keys.begin(), keys.end(), name) != keys.end()) return wanted;
     const auto group = group_of.find(name);
     if (group != group_of.end()) wanted.group = group->second;
-    HEADRACE_ASSIGN_OR_RETURN(
-        wanted.reducer,
-        MakeColumnReducer(schema.fields[static_cast<size_t>(index)], RuleOf(policy, name, wanted.group != 0)));
+    HEADRACE_ASSIGN_OR_RETURN(wanted.reducer, MakeColumnReducer(schema.fields[static_cast<size_t>(index)],
+                                                                RuleOf(policy, name, wanted.group != 0)));
     return wanted;
   }
 
   static ColumnRule RuleOf(const MergePolicy& policy, const std::string& name, bool in_group) {
     const auto aggregate = policy.rules.aggregates.find(name);
-    if (aggregate != policy.rules.aggregates.end())
-      return {ColumnRule::Kind::kAggregate, aggregate->second};
+    if (aggregate != policy.rules.aggregates.end()) return {ColumnRule::Kind::kAggregate, aggregate->second};
     if (!in_group) return {};  // the last value that is not null
     for (const SequenceGroup& group : policy.rules.groups) {
       if (std::find(group.order.begin(), group.order.end(), name) != group.order.end())
