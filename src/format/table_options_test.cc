@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "format/golden_files.h"
+#include "format/option_reader.h"
 
 namespace headrace {
 namespace {
@@ -174,7 +175,6 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
       {{{"data-evolution.enabled", "true"}}, false},
       {{{"bucket", "-2"}}, false},
       {{{"changelog-producer", "lookup"}}, true},
-      {{{"changelog-producer", "full-compaction"}}, true},
       {{{"file-index.bloom-filter.columns", "v"}}, true},
       {{{"tag.automatic-creation", "process-time"}}, true},
       {{{"data-file.external-paths", "s3://x"}}, true},
@@ -190,6 +190,49 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
     EXPECT_THAT(writing.message(), HasSubstr("'" + key + "'"));
     EXPECT_EQ(ParseTableOptions(Keyed(c.options), Access::kRead).ok(), c.readable) << key;
   }
+}
+
+TEST(ParseTableOptions, RefusesCompactionsThatCannotMakeTheirChangelog) {
+  TableOptions options;
+  options.deletion_vectors = true;
+  options.changelog_producer = ChangelogProducer::kFullCompaction;
+  EXPECT_THAT(CheckCompactionOptions(Keyed({}), options).message(),
+              AllOf(HasSubstr("deletion-vectors.enabled"), HasSubstr("full-compaction")));
+  options.changelog_producer = ChangelogProducer::kInput;
+  EXPECT_TRUE(CheckCompactionOptions(Keyed({}), options).ok());
+  options.merge_engine = MergeEngine::kFirstRow;
+  EXPECT_THAT(CheckCompactionOptions(Keyed({}), options).message(), HasSubstr("first-row"));
+  options.deletion_vectors = false;
+  EXPECT_THAT(CheckCompactionOptions(Keyed({}), options).message(), HasSubstr("'none' or 'lookup'"));
+  options.changelog_producer = ChangelogProducer::kLookup;
+  EXPECT_TRUE(CheckCompactionOptions(Keyed({}), options).ok());
+  EXPECT_THAT(ParseTableOptions(Keyed({{"changelog-producer.row-deduplicate-ignore-fields", "v, nowhere"}}),
+                                Access::kRead)
+                  .status()
+                  .message(),
+              HasSubstr("'nowhere' does not exist"));
+}
+
+TEST(ParseTableOptions, ReadsWhenCompactionsStart) {
+  const TableOptions options = *ParseTableOptions(Keyed({{"num-sorted-run.compaction-trigger", "4"},
+                                                         {"compaction.optimization-interval", "10 min"},
+                                                         {"compaction.total-size-threshold", "1 mb"},
+                                                         {"compaction.incremental-size-threshold", "2 mb"},
+                                                         {"compaction.offpeak.start.hour", "22"},
+                                                         {"compaction.offpeak.end.hour", "6"},
+                                                         {"compaction.offpeak-ratio", "30"},
+                                                         {"lookup-compact", "GENTLE"},
+                                                         {"lookup-compact.max-interval", "3"}}),
+                                                  Access::kRead);
+  EXPECT_EQ(options.full_compaction_interval_ms, 600000);
+  EXPECT_EQ(options.small_bucket_bytes, 1 << 20);
+  EXPECT_EQ(options.most_incremental_bytes, 2 << 20);
+  EXPECT_EQ(options.offpeak_start_hour, 22);
+  EXPECT_EQ(options.offpeak_end_hour, 6);
+  EXPECT_EQ(options.offpeak_ratio_percent, 30);
+  EXPECT_EQ(options.lookup_compact, LookupCompact::kGentle);
+  EXPECT_EQ(options.lookup_compact_max_interval, 4) << "never below the trigger";
+  EXPECT_EQ(ParseTableOptions(Keyed({}), Access::kRead)->lookup_compact_max_interval, 10);
 }
 
 TEST(ParseTableOptions, TakesTheHarmlessValueOfARefusedOption) {

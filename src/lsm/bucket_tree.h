@@ -37,11 +37,14 @@ struct BucketTreeSpec {
   Scratch* scratch = nullptr;  // where rows are put aside when memory is short; null: nowhere
   // The bucket's index files in the snapshot the writer builds on; `files.deletions` is what those of deletion vectors hold.
   std::vector<IndexManifestEntry> index = {};
+  bool overwrites =
+      false;  // what the bucket held before does not count: its changelog by lookup would not be true
 };
 
 // What a compaction made: files that are on disk and listed nowhere yet.
 struct CompactionResult {
   FileIncrement increment;
+  std::shared_ptr<const DeletionVectors> deletions = nullptr;  // of the bucket from now on; null: as before
 };
 
 class BucketTree {
@@ -70,6 +73,9 @@ class BucketTree {
 
   // True when so many runs have gathered (num-sorted-run.stop-trigger) that the writer should wait for a compaction.
   virtual bool ShouldWaitForCompaction() const = 0;
+
+  // True when level 0 holds files whose changes nobody has seen: a commit that waits for lookup has them compacted first.
+  virtual bool HasFilesForLookup() const = 0;
 
   // The next compaction, or nothing: no need, one under way, or `write-only` (which a full one overrides).
   virtual std::optional<CompactionPlan> PickCompaction(bool full) = 0;

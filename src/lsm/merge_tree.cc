@@ -56,7 +56,8 @@ MergeTree::MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, Wri
       levels_(std::move(levels)),
       buffer_(std::move(buffer)),
       spilled_(std::move(spilled)),
-      next_sequence_(levels_.max_sequence() + 1) {}
+      next_sequence_(levels_.max_sequence() + 1),
+      last_full_ms_(LastFullCompaction(levels_)) {}
 
 Status MergeTree::Append(const std::shared_ptr<arrow::RecordBatch>& rows,
                          const std::shared_ptr<arrow::Array>& kinds) {
@@ -117,27 +118,54 @@ bool MergeTree::ShouldWaitForCompaction() const {
   return !options.write_only && levels_.runs().size() > static_cast<size_t>(options.stop_trigger);
 }
 
+bool MergeTree::HasFilesForLookup() const {
+  const TableOptions& options = *spec_.files.options;
+  return options.needs_lookup() && !options.write_only && levels_.level0_count() > 0;
+}
+
 std::optional<CompactionPlan> MergeTree::PickCompaction(bool full) {
   const TableOptions& options = *spec_.files.options;
   if (compacting_ || (options.write_only && !full)) return std::nullopt;
   std::optional<CompactionPlan> plan =
-      full ? PickFullCompaction(levels_) : headrace::PickCompaction(levels_, CompactionPolicyOf(options));
+      full ? PickFullCompaction(levels_, spec_.files.deletions.get(), options.force_rewrite_all_files)
+           : PickByShape();
   compacting_ = plan.has_value();
   return plan;
+}
+
+std::optional<CompactionPlan> MergeTree::PickByShape() {
+  constexpr int64_t kHourMs = 3600 * 1000;
+  const TableOptions& options = *spec_.files.options;
+  const int64_t now_ms = spec_.files.clock->LocalNowMs();
+  const CompactionPolicy policy = CompactionPolicyOf(options, static_cast<int>(now_ms / kHourMs % 24));
+  std::optional<CompactionPlan> plan = headrace::PickCompaction(levels_, policy, {now_ms, last_full_ms_});
+  if (!plan.has_value() && IsLevelZeroDue()) plan = PickLevelZero(levels_, policy);
+  if (plan.has_value() && plan->everything) last_full_ms_ = now_ms;
+  return plan;
+}
+
+bool MergeTree::IsLevelZeroDue() {
+  const TableOptions& options = *spec_.files.options;
+  if (!options.takes_level_zero()) return false;
+  if (!options.needs_lookup() || options.lookup_compact == LookupCompact::kRadical) return true;
+  if (++picks_without_level_zero_ < options.lookup_compact_max_interval) return false;
+  picks_without_level_zero_ = 0;
+  return true;
 }
 
 Result<CompactionResult> MergeTree::RunCompaction(const CompactionPlan& plan) const {
   // Names of its own: the tree's counter belongs to the thread that flushes.
   FileNames names(NewUuid(), *spec_.files.options);
-  CompactionResult result;
-  HEADRACE_ASSIGN_OR_RETURN(
-      result.increment,
-      Compact(plan, spec_.files, &names, MergePolicyOf(*spec_.files.options, plan.drop_deletes)));
+  CompactionTask task{plan, spec_.files, MergePolicyOf(*spec_.files.options, plan.drop_deletes),
+                      /*tells_changes=*/!spec_.overwrites};
+  HEADRACE_ASSIGN_OR_RETURN(Compacted compacted, Compact(task, &names));
+  CompactionResult result{std::move(compacted.increment), std::move(compacted.deletions)};
   return result;
 }
 
 Status MergeTree::ApplyCompaction(const CompactionResult& result) {
   HEADRACE_RETURN_NOT_OK(EditLevels(result.increment));
+  if (result.deletions != nullptr) spec_.files.deletions = result.deletions;
   compacting_ = false;
   return changes_.AddCompacted(result.increment, spec_.files);
 }

@@ -23,6 +23,7 @@ class MergeTree final : public BucketTree {
   Result<bool> Spill() override;
   Status Flush() override;
   bool ShouldWaitForCompaction() const override;
+  bool HasFilesForLookup() const override;
   std::optional<CompactionPlan> PickCompaction(bool full) override;
   bool compaction_under_way() const override { return compacting_; }
   Result<CompactionResult> RunCompaction(const CompactionPlan& plan) const override;
@@ -41,8 +42,11 @@ class MergeTree final : public BucketTree {
   int64_t spilled_rows() const { return spilled_ == nullptr ? 0 : spilled_->rows(); }
   void ForgetRows();
   Status EditLevels(const FileIncrement& increment);
+  std::optional<CompactionPlan> PickByShape();
+  bool IsLevelZeroDue();
 
-  const BucketTreeSpec spec_;
+  BucketTreeSpec
+      spec_;  // its index and deletions change where a compaction is applied, never while one is under way
   const KeyOrder key_order_;
   FileNames names_;
   Levels levels_;
@@ -51,6 +55,9 @@ class MergeTree final : public BucketTree {
   TreeChanges changes_;
   int64_t next_sequence_;  // after the largest in any live file: numbers survive a restart
   bool compacting_ = false;
+  int32_t picks_without_level_zero_ =
+      0;  // lookup-compact = gentle: since level 0 was last taken along by force
+  std::optional<int64_t> last_full_ms_;
 };
 
 }  // namespace headrace

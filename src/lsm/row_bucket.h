@@ -21,6 +21,7 @@ class RowBucket final : public BucketTree {
   Result<bool> Spill() override { return false; }
   Status Flush() override;
   bool ShouldWaitForCompaction() const override { return false; }
+  bool HasFilesForLookup() const override { return false; }
   std::optional<CompactionPlan> PickCompaction(bool full) override;
   bool compaction_under_way() const override { return compacting_; }
   Result<CompactionResult> RunCompaction(const CompactionPlan& plan) const override;

@@ -136,15 +136,15 @@ struct PickCase {
   const char* picked;
 };
 
-TEST(PickCompaction, DecidesAsUniversalCompactionOf131Does) {
+TEST(PickCompaction, DecidesAsUniversalCompactionDoes) {
   const std::vector<PickCase> cases = {
       // Too few runs: nothing.
       {"", 6, 5, "none"},
       {"0:1 0:1 0:1 0:1", 6, 5, "none"},
       // Size amplification: everything before the last run is more than twice as large.
       {"0:1 0:1 0:1 0:1 0:1", 6, 5, "1 1 1 1 1 -> L5 drop"},
-      // Newer versions swallow the larger run of level 1 and end on L2; 1.3.1 stops before it.
-      {"0:10 0:20 1:97 2:100", 3, 3, "10 20 97 -> L1"},
+      // A larger run of level 1 is swallowed by what is compacted anyway; 1.3.1 stops before it and ends on L1.
+      {"0:10 0:20 1:97 2:100", 3, 3, "10 20 97 100 -> L2 drop"},
       {"0:50 0:50 0:50 0:51 5:100", 6, 5, "50 50 50 51 100 -> L5 drop"},
       // Exactly twice is not amplified; equal sizes are then similar.
       {"0:50 0:50 0:50 0:50 5:100", 6, 5, "50 50 50 50 100 -> L5 drop"},
@@ -152,13 +152,13 @@ TEST(PickCompaction, DecidesAsUniversalCompactionOf131Does) {
       {"0:10 0:10 0:10 0:10 5:1000", 6, 5, "10 10 10 10 -> L4"},
       {"0:10 0:10 0:10 3:100 5:1000", 6, 5, "10 10 10 -> L2"},
       // One per cent of slack.
-      {"0:100 0:101 0:300 0:2000 5:100000", 6, 5, "100 101 300 2000 100000 -> L5 drop"},
-      // Stops at the first larger run, whatever is behind it, and then takes runs until level 0 is left (1.3.1 has no
-      // exception for runs of level 0 and 1).
-      {"0:10 0:10 0:1000 0:1 5:100000", 6, 5, "10 10 1000 1 100000 -> L5 drop"},
-      {"0:1 0:1 1:99 2:100", 3, 4, "1 1 99 -> L1"},
+      {"0:100 0:101 0:300 0:2000 5:100000", 6, 5, "100 101 300 2000 -> L4"},
+      // Larger runs of level 0 and 1 do not end it, those deeper down do.
+      {"0:10 0:10 0:1000 0:1 5:100000", 6, 5, "10 10 1000 1 -> L4"},
+      {"0:1 0:1 1:99 2:100", 3, 4, "1 1 99 100 -> L2 drop"},
+      {"0:1 0:1 1:99 2:103", 3, 4, "1 1 99 -> L1"},
       // Too many runs but nothing similar: the surplus and one more.
-      {"0:1 0:10 0:100 0:1000 4:10000 5:100000", 6, 5, "1 10 100 1000 10000 -> L4"},
+      {"0:1 0:10 0:100 0:1000 4:10000 5:100000", 6, 5, "1 10 100 1000 -> L3"},
       {"0:1 0:10 2:100 3:1000 4:10000 5:100000", 6, 5, "1 10 -> L1"},
       // The run on the output level is part of the plan.
       {"0:1 0:10 1:100 2:1000 4:100000 5:1000000", 6, 5, "1 10 100 -> L1"},
@@ -169,6 +169,76 @@ TEST(PickCompaction, DecidesAsUniversalCompactionOf131Does) {
     const Levels levels = TreeOf(c.runs, c.num_levels);
     EXPECT_EQ(DrawnPlan(PickCompaction(levels, {.run_trigger = c.trigger})), c.picked) << c.runs;
   }
+}
+
+struct LevelZeroCase {
+  const char* runs;
+  int32_t num_levels;
+  const char* picked;
+};
+
+TEST(PickLevelZero, TakesEveryFileOfLevelZeroAndMovesItUp) {
+  const std::vector<LevelZeroCase> cases = {
+      {"", 3, "none"},
+      {"1:5 2:10", 3, "none"},
+      {"0:1", 6, "1 -> L5 drop"},
+      {"0:1 5:1000", 6, "1 -> L4"},
+      {"0:1 4:900 5:1000", 6, "1 -> L3"},
+      {"0:1 0:2 1:900 2:1000", 3, "1 2 900 -> L1"},
+      {"0:1 1:99 2:100", 3, "1 99 100 -> L2 drop"},
+      {"0:1 1:99 2:102", 3, "1 99 -> L1"},
+      {"0:10 0:9 3:15 4:30 5:10000", 6, "10 9 15 30 -> L4"},
+  };
+  for (const LevelZeroCase& c : cases)
+    EXPECT_EQ(DrawnPlan(PickLevelZero(TreeOf(c.runs, c.num_levels), {})), c.picked) << c.runs;
+}
+
+TEST(PickLevelZero, DropsDeletesAboveDeeperRowsWhereVectorsHideThem) {
+  EXPECT_EQ(DrawnPlan(PickLevelZero(TreeOf("0:1 5:1000", 6), {.always_drop_deletes = true})), "1 -> L4 drop");
+}
+
+TEST(PickCompaction, AFullOneComesEarlyWhenItsTimeHasCome) {
+  const CompactionPolicy policy = {.full_interval_ms = 1000};
+  const Levels two = TreeOf("0:1 5:1000", 6);
+  EXPECT_EQ(DrawnPlan(PickCompaction(two, policy, {.now_ms = 5000})), "1 1000 -> L5 drop") << "never yet";
+  EXPECT_EQ(DrawnPlan(PickCompaction(two, policy, {5000, 4000})), "none");
+  EXPECT_EQ(DrawnPlan(PickCompaction(two, policy, {5001, 4000})), "1 1000 -> L5 drop");
+  EXPECT_EQ(DrawnPlan(PickCompaction(TreeOf("0:1", 6), policy, {5000, {}})), "none") << "one run";
+}
+
+TEST(PickCompaction, AFullOneComesEarlyForSmallBucketsAndForMuchThatIsNew) {
+  const Levels tree = TreeOf("0:40 3:60 5:1000", 6);
+  EXPECT_EQ(DrawnPlan(PickCompaction(tree, {.small_bucket_bytes = 1101})), "40 60 1000 -> L5 drop");
+  EXPECT_EQ(DrawnPlan(PickCompaction(tree, {.small_bucket_bytes = 1100})), "none");
+  EXPECT_EQ(DrawnPlan(PickCompaction(tree, {.most_incremental_bytes = 99})), "40 60 1000 -> L5 drop");
+  EXPECT_EQ(DrawnPlan(PickCompaction(tree, {.most_incremental_bytes = 100})), "none");
+}
+
+TEST(CompactionPolicy, HasALargerRatioInOffPeakHours) {
+  TableOptions options;
+  options.offpeak_ratio_percent = 50;
+  const auto ratio_at = [&](int start, int end, int hour) {
+    options.offpeak_start_hour = start;
+    options.offpeak_end_hour = end;
+    return CompactionPolicyOf(options, hour).size_ratio_percent;
+  };
+  EXPECT_EQ(ratio_at(1, 5, 0), 1);
+  EXPECT_EQ(ratio_at(1, 5, 1), 51);
+  EXPECT_EQ(ratio_at(1, 5, 5), 1);
+  EXPECT_EQ(ratio_at(22, 5, 23), 51);
+  EXPECT_EQ(ratio_at(22, 5, 4), 51);
+  EXPECT_EQ(ratio_at(22, 5, 5), 1);
+  EXPECT_EQ(ratio_at(-1, 5, 4), 1);
+  EXPECT_EQ(ratio_at(4, 4, 4), 1);
+}
+
+TEST(PickFullCompaction, RewritesFilesOfTheTopLevelOneByOneWhereAsked) {
+  const Levels top = TreeOf("5:10", 6);
+  EXPECT_EQ(DrawnPlan(PickFullCompaction(top, nullptr, true)), "10 -> L5 drop");
+  const DeletionVectors vectors = {{"f1000", nullptr}};
+  EXPECT_TRUE(PickFullCompaction(top, &vectors)->one_by_one);
+  const DeletionVectors others = {{"f1", nullptr}};
+  EXPECT_EQ(DrawnPlan(PickFullCompaction(top, &others)), "none");
 }
 
 TEST(PickCompaction, DoesNotMoveOneFileOntoItsOwnLevel) {

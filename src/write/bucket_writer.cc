@@ -31,7 +31,7 @@ Status BucketWriter::Flush() {
     HEADRACE_RETURN_NOT_OK(tree_->Flush());
   }
   HEADRACE_RETURN_NOT_OK(FinishCompaction(/*wait=*/false));
-  return StartCompaction(/*full=*/false);
+  return StartCompaction(/*full=*/false).status();
 }
 
 Status BucketWriter::Compact(bool full) {
@@ -40,12 +40,18 @@ Status BucketWriter::Compact(bool full) {
     HEADRACE_RETURN_NOT_OK(tree_->Flush());
   }
   HEADRACE_RETURN_NOT_OK(FinishCompaction(/*wait=*/true));
-  return StartCompaction(full);
+  return StartCompaction(full).status();
 }
 
 Result<FileChange> BucketWriter::PrepareChange(bool wait) {
   HEADRACE_RETURN_NOT_OK(Flush());
   HEADRACE_RETURN_NOT_OK(FinishCompaction(wait || tree_->ShouldWaitForCompaction()));
+  // The one under way did not know of what was flushed beside it.
+  while (wait && tree_->HasFilesForLookup()) {
+    HEADRACE_ASSIGN_OR_RETURN(const bool started, StartCompaction(/*full=*/false));
+    if (!started) break;
+    HEADRACE_RETURN_NOT_OK(FinishCompaction(/*wait=*/true));
+  }
   dirty_ = false;
   return tree_->TakeChange();
 }
@@ -60,15 +66,18 @@ Result<FileIncrement> BucketWriter::Salvage() {
   return std::move(change.append);
 }
 
-Status BucketWriter::StartCompaction(bool full) {
-  if (compaction_under_way() || stale_) return Status::OK();
+Result<bool> BucketWriter::StartCompaction(bool full) {
+  if (compaction_under_way() || stale_) return false;
   const std::optional<CompactionPlan> plan = tree_->PickCompaction(full);
-  if (!plan.has_value()) return Status::OK();
+  if (!plan.has_value()) return false;
   dirty_ = true;
-  if (compactors_ == nullptr) return TakeOver(tree_->RunCompaction(*plan));
+  if (compactors_ == nullptr) {
+    HEADRACE_RETURN_NOT_OK(TakeOver(tree_->RunCompaction(*plan)));
+    return true;
+  }
   running_ = compactors_->SubmitFor<CompactionResult>(
       [tree = tree_.get(), plan = *plan] { return tree->RunCompaction(plan); });
-  return Status::OK();
+  return true;
 }
 
 Status BucketWriter::FinishCompaction(bool wait) {

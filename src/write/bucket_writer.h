@@ -37,7 +37,8 @@ class BucketWriter {
   Status Flush();
   // Buffer to files, then a compaction of everything (full) or as the tree asks. Waits for an earlier one; not for this one.
   Status Compact(bool full);
-  // Everything to files, finished compactions taken over (the one under way too when `wait`), and what all that changed.
+  // Everything to files, finished compactions taken over (the one under way too when `wait`, and then whatever it takes to empty level 0
+  // of a table that needs lookup), and what all that changed.
   Result<FileChange> PrepareChange(bool wait);
 
   // What is flushed but not handed over yet, the buffer included; compactions are undone, their files deleted. The writer ends: it was
@@ -56,7 +57,8 @@ class BucketWriter {
   const Status& lost() const { return lost_; }
 
  private:
-  Status StartCompaction(bool full);
+  // Whether there was one to start; without compactors it is done.
+  Result<bool> StartCompaction(bool full);
   // Takes the result of the compaction under way, if it has ended or `wait`.
   Status FinishCompaction(bool wait);
   Status TakeOver(const Result<CompactionResult>& result);

@@ -30,9 +30,19 @@ constexpr int64_t kFileShare = 8;
 constexpr int64_t kLeastFileMemory = 1LL << 20;
 constexpr int64_t kMostFileMemory = 64LL << 20;
 
+// Every so many commits what was written is compacted fully; a changelog that full compactions make comes with every commit if nothing
+// else is said.
+std::optional<int32_t> CommitsToFullCompaction(const TableOptions& options) {
+  if (options.write_only) return std::nullopt;
+  if (options.full_compaction_delta_commits.has_value()) return options.full_compaction_delta_commits;
+  if (options.changelog_producer == ChangelogProducer::kFullCompaction) return 1;
+  return std::nullopt;
+}
+
 bool IsFullCompactionDue(const TableOptions& options, int64_t identifier) {
-  if (!options.full_compaction_delta_commits.has_value() || options.write_only) return false;
-  const int64_t every = *options.full_compaction_delta_commits;
+  const std::optional<int32_t> commits = CommitsToFullCompaction(options);
+  if (!commits.has_value()) return false;
+  const int64_t every = *commits;
   return identifier == kBatchCommitIdentifier || (every > 0 && identifier % every == 0);
 }
 
@@ -62,7 +72,7 @@ class TableSession final : public WriteSession {
     for (const Slice& slice : slices) keys.emplace_back(slice.partition, slice.bucket);
     HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
     for (const Slice& slice : slices) HEADRACE_RETURN_NOT_OK(AppendSlice(slice));
-    if (table_.options.full_compaction_delta_commits.has_value()) written_.insert(keys.begin(), keys.end());
+    if (CommitsToFullCompaction(table_.options).has_value()) written_.insert(keys.begin(), keys.end());
     return Status::OK();
   }
 
@@ -79,13 +89,15 @@ class TableSession final : public WriteSession {
   Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) override {
     const bool full = IsFullCompactionDue(table_.options, identifier);
     if (full) HEADRACE_RETURN_NOT_OK(CompactWritten());
+    const bool wait = wait_for_compaction || full || table_.options.commit_force_compact ||
+                      table_.options.waits_for_lookup();
 
     PreparedCommit prepared;
     prepared.user = options_.commit_user;
     prepared.identifier = identifier;
     SnapshotId base = committer_.newest();
     for (const auto& [key, writer] : writers_) {
-      HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait_for_compaction || full));
+      HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait));
       if (!change.empty()) salvaged_[key].Add(change, writer->base());
       if (!writer->lost().ok()) HEADRACE_RETURN_NOT_OK(ExplainLoss(key, *writer));
     }
@@ -125,6 +137,8 @@ class TableSession final : public WriteSession {
       append(change.compact.added, more.compact.added);
       append(change.compact.removed, more.compact.removed);
       append(change.compact.changelog, more.compact.changelog);
+      append(change.compact.index_added, more.compact.index_added);
+      append(change.compact.index_removed, more.compact.index_removed);
     }
   };
 

@@ -1,0 +1,268 @@
+// The changes that compactions tell, replayed: at any time they add up to what a stream may see of the tree.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "file/physical_columns.h"
+#include "lsm/bucket_tree.h"
+#include "lsm/levels.h"
+#include "lsm/test_table.h"
+
+namespace headrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct Mode {
+  std::string name;
+  ChangelogProducer producer = ChangelogProducer::kNone;
+  bool vectors = false;
+  bool row_deduplicate = false;
+  bool sequence_field = false;
+  bool gentle = false;
+};
+
+std::string ShortKind(int8_t kind) { return std::string(ShortName(static_cast<RowKind>(kind))); }
+
+// A tree whose commits are followed: `shown` is what its changelog adds up to.
+class FollowedTree {
+ public:
+  FollowedTree(const std::string& columns, std::vector<std::string> keys, const Mode& mode, uint64_t seed)
+      : table_(columns, std::move(keys)),
+        random_(seed),
+        versions_(table_.schema, random_.Between(1, 60), seed) {
+    TableOptions& options = table_.options;
+    options.compaction_trigger = 3;
+    options.num_levels = 4;
+    options.stop_trigger = 6;
+    options.target_file_bytes = random_.OneIn(2) ? 3000 : 128 << 20;
+    options.changelog_producer = mode.producer;
+    options.deletion_vectors = mode.vectors;
+    options.row_deduplicate = mode.row_deduplicate;
+    if (mode.gentle) options.lookup_compact = LookupCompact::kGentle;
+    options.lookup_compact_max_interval = 3;
+    if (mode.sequence_field) options.sequence_fields = {"w"};
+  }
+
+  TestTable& table() { return table_; }
+  BucketTree& tree() { return *tree_; }
+  Random& random() { return random_; }
+  const std::vector<std::string>& told() const { return told_; }
+
+  void Open() {
+    BucketTreeSpec spec{Files(), "w" + std::to_string(++opened_)};
+    spec.index = index_;
+    tree_ = BucketTree::Open(spec, committed_).ValueOrDie();
+  }
+
+  BucketFiles Files() {
+    BucketFiles files = table_.Files();
+    files.index_directory = "/t/index";
+    files.deletions = deletions_;
+    return files;
+  }
+
+  void AppendRandom(int64_t rows) {
+    const auto batch = versions_.Batch(rows);
+    const auto kinds = versions_.Kinds(rows, true);
+    Append(batch, kinds);
+  }
+
+  void Append(const std::shared_ptr<arrow::RecordBatch>& batch, const std::shared_ptr<arrow::Array>& kinds) {
+    HEADRACE_EXPECT_OK(tree_->Append(batch, kinds));
+  }
+
+  void Compact(bool full, bool may_lose = false) {
+    const auto plan = tree_->PickCompaction(full);
+    if (!plan.has_value()) return;
+    // A writer goes on beside its compaction.
+    if (random_.OneIn(4)) {
+      AppendRandom(random_.Between(1, 10));
+      HEADRACE_EXPECT_OK(tree_->Flush());
+    }
+    auto result = tree_->RunCompaction(*plan);
+    ASSERT_TRUE(result.ok()) << result.status();
+    if (may_lose && random_.OneIn(6)) {
+      HEADRACE_EXPECT_OK(tree_->DropCompaction(&*result));
+      return;
+    }
+    HEADRACE_EXPECT_OK(tree_->ApplyCompaction(*result));
+    if (result->deletions != nullptr) applied_ = result->deletions;
+  }
+
+  // As a commit does with the change, and then as a follower reads it.
+  void Commit() {
+    const FileChange change = tree_->TakeChange();
+    std::vector<DataFileMeta> changelog;
+    for (const FileIncrement* increment : {&change.append, &change.compact}) {
+      for (const DataFileMeta& gone : increment->removed) {
+        const auto at = std::find(committed_.begin(), committed_.end(), gone);
+        ASSERT_NE(at, committed_.end()) << gone.name << " level " << gone.level;
+        committed_.erase(at);
+      }
+      committed_.insert(committed_.end(), increment->added.begin(), increment->added.end());
+      changelog.insert(changelog.end(), increment->changelog.begin(), increment->changelog.end());
+      for (const IndexManifestEntry& gone : increment->index_removed) {
+        ASSERT_EQ(std::erase(index_, gone), 1U);
+      }
+      index_.insert(index_.end(), increment->index_added.begin(), increment->index_added.end());
+    }
+    if (applied_ != nullptr) deletions_ = applied_;
+    EXPECT_LE(index_.size(), 1U) << "a bucket has one file of vectors";
+    Replay(changelog);
+    CheckShown();
+  }
+
+  std::vector<std::string> RowsOf(const std::vector<DataFileMeta>& files, bool drop_deletes) {
+    const Levels levels = Levels::Make(Order(), files, table_.options.num_levels).ValueOrDie();
+    MergeRequest request;
+    request.sections = PartitionIntoSections(levels.files());
+    request.values = table_.ColumnNames();
+    request.policy = MergePolicyOf(table_.options, drop_deletes);
+    request.key_ordered = true;
+    auto stream = OpenMerge(Files(), std::move(request)).ValueOrDie();
+    return DrainLines(stream.get(), table_.schema->fields);
+  }
+
+  std::vector<DataFileMeta>& committed() { return committed_; }
+
+ private:
+  KeyOrder Order() const {
+    return KeyOrder::OfKey(table_.schema->TypesOf(table_.schema->TrimmedPrimaryKeys())).ValueOrDie();
+  }
+
+  void Replay(const std::vector<DataFileMeta>& changelog) {
+    told_.clear();
+    for (const DataFileMeta& file : changelog) {
+      EXPECT_EQ(file.source, FileSource::kAppend);
+      EXPECT_GT(file.level.value, 0);
+      auto stream = OpenConcatenation(table_.Files(), {file},
+                                      {.sequence = true, .kind = true, .values = table_.ColumnNames()}, 1000)
+                        .ValueOrDie();
+      while (auto batch = stream->Next().ValueOrDie()) ReplayBatch(*batch);
+    }
+    EXPECT_TRUE(open_update_.empty()) << "an update without its second half";
+  }
+
+  void ReplayBatch(const arrow::RecordBatch& batch) {
+    const auto values = arrow::RecordBatch::Make(
+        ToArrowSchema(table_.schema->fields), batch.num_rows(),
+        std::vector<std::shared_ptr<arrow::Array>>(batch.columns().begin() + 2, batch.columns().end()));
+    const std::vector<std::string> lines = LinesOf(table_.schema->fields, *values);
+    std::vector<std::shared_ptr<arrow::Array>> keys;
+    for (const std::string& name : table_.schema->TrimmedPrimaryKeys())
+      keys.push_back(values->GetColumnByName(name));
+    const KeyColumn encoded = Order().Encode(keys).ValueOrDie();
+    for (int64_t row = 0; row < batch.num_rows(); ++row) {
+      const int8_t kind = static_cast<const arrow::Int8Array&>(*batch.column(1)).Value(row);
+      const std::string& line = lines[static_cast<size_t>(row)];
+      told_.push_back(ShortKind(kind) + line);
+      Apply(static_cast<RowKind>(kind), encoded.Encoded(row), line);
+    }
+  }
+
+  void Apply(RowKind kind, const EncodedKey& key, const std::string& line) {
+    const auto shown = shown_.find(key);
+    switch (kind) {
+      case RowKind::kInsert:
+        EXPECT_EQ(shown, shown_.end()) << "+I of a key that is there: " << line;
+        shown_[key] = line;
+        break;
+      case RowKind::kUpdateBefore:
+      case RowKind::kDelete:
+        ASSERT_NE(shown, shown_.end()) << ShortKind(static_cast<int8_t>(kind)) << " of no row: " << line;
+        EXPECT_EQ(shown->second, line);
+        if (kind == RowKind::kUpdateBefore) open_update_ = key;
+        shown_.erase(shown);
+        break;
+      case RowKind::kUpdateAfter:
+        EXPECT_EQ(open_update_, key) << "+U not after its -U: " << line;
+        open_update_.clear();
+        shown_[key] = line;
+        break;
+    }
+  }
+
+  // What a stream may see: lookup the levels above 0, full-compaction the top level.
+  void CheckShown() {
+    std::vector<DataFileMeta> visible;
+    for (const DataFileMeta& file : committed_) {
+      const bool is_visible = table_.options.changelog_producer == ChangelogProducer::kLookup
+                                  ? file.level.value > 0
+                                  : file.level == table_.options.max_level();
+      if (is_visible) visible.push_back(file);
+    }
+    std::vector<std::string> expected;
+    for (const auto& [key, line] : shown_) expected.push_back(line);
+    if (table_.options.row_deduplicate) {
+      EXPECT_EQ(RowsOf(visible, true).size(), expected.size());
+    } else {
+      EXPECT_EQ(RowsOf(visible, true), expected);
+    }
+  }
+
+  TestTable table_;
+  Random random_;
+  RandomVersions versions_;
+  std::unique_ptr<BucketTree> tree_;
+  std::vector<DataFileMeta> committed_;
+  std::vector<IndexManifestEntry> index_;
+  std::shared_ptr<const DeletionVectors> deletions_;
+  std::shared_ptr<const DeletionVectors> applied_;
+  std::map<EncodedKey, std::string> shown_;
+  EncodedKey open_update_;
+  std::vector<std::string> told_;  // by the last commit
+  int opened_ = 0;
+};
+
+void RunRandomOperations(const Mode& mode, const std::string& columns, const std::vector<std::string>& keys,
+                         uint64_t seed) {
+  SCOPED_TRACE(mode.name + ", " + columns + ", seed " + std::to_string(seed));
+  FollowedTree tree(columns, keys, mode, seed);
+  tree.Open();
+  for (int step = 0; step < 60 && !testing::Test::HasFailure(); ++step) {
+    switch (tree.random().Below(8)) {
+      case 0:
+      case 1: tree.AppendRandom(tree.random().Between(0, 30)); break;
+      case 2: HEADRACE_EXPECT_OK(tree.tree().Flush()); break;
+      case 3:
+      case 4: tree.Compact(false, /*may_lose=*/true); break;
+      case 5: tree.Compact(tree.random().OneIn(2), /*may_lose=*/true); break;
+      default:
+        HEADRACE_EXPECT_OK(tree.tree().Flush());
+        tree.Commit();
+        // A crash between the commit of new rows and that of their compaction.
+        if (tree.random().OneIn(3)) tree.Open();
+        break;
+    }
+  }
+  HEADRACE_EXPECT_OK(tree.tree().Flush());
+  tree.Compact(true);
+  tree.Commit();
+  EXPECT_EQ(tree.tree().HasFilesForLookup(), false);
+}
+
+std::vector<Mode> FullModes() {
+  return {{"full-compaction", ChangelogProducer::kFullCompaction},
+          {"full-compaction by sequence", ChangelogProducer::kFullCompaction, false, false, true},
+          {"full-compaction without equal rows", ChangelogProducer::kFullCompaction, false, true}};
+}
+
+void RunModes(const std::vector<Mode>& modes) {
+  uint64_t seed = 1;
+  for (const Mode& mode : modes) {
+    for (const auto& [columns, keys] : KeyShapes()) {
+      for (int i = 0; i < 2; ++i)
+        RunRandomOperations(mode, columns + ", v STRING, w INT", keys, seed++);
+    }
+  }
+}
+
+TEST(Changelog, OfFullCompactionsAddsUpToTheTopLevelAtEveryCommit) { RunModes(FullModes()); }
+
+}  // namespace
+}  // namespace headrace
