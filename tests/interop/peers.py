@@ -19,6 +19,9 @@ VENV = pathlib.Path(os.environ.get("HEADRACE_PYPAIMON_VENV", ROOT / ".venv-pypai
 FIXTURES = pathlib.Path(os.environ.get("HEADRACE_FIXTURES", ROOT / "tests" / "fixtures"))
 JAVA_OPTIONS = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8"]
 
+# Flink looks into classes that Java 17 closes.
+FLINK_OPTIONS = [*JAVA_OPTIONS, *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "util", "time", "nio", "net", "math"))]
+
 
 class PeerError(Exception):
     """A peer answered that it failed; str() is its message and the trace of its own code."""
@@ -61,6 +64,11 @@ class Peer:
 
 def java():
     return Peer("java", ["java", *JAVA_OPTIONS, "-cp", f"{OUT}/classes:{OUT}/lib/*", "headrace.peer.Peer", "serve"])
+
+
+def flink():
+    """Flink with Paimon: SQL over a warehouse, in batch and streaming; see FlinkPeer.java."""
+    return Peer("flink", ["java", *FLINK_OPTIONS, "-cp", f"{OUT}/classes-flink:{OUT}/classes:{OUT}/lib-flink/*", "headrace.peer.FlinkPeer", "serve"])
 
 
 def pypaimon():
@@ -120,6 +128,9 @@ class Headrace:
                     out.write(encoding.dump({k: v for k, v in row.items() if k != "_commit" and (keyed or k != "_rowkind")}) + "\n")
         kinds = ["--kind-column", "_rowkind"] if keyed else []
         return ["ingest", path, *files, "--format", "json", *kinds, "--binary", "hex", "--decimals", "string", "--commit-every", "file"]
+
+    def command(self, *arguments):
+        return [self._program, *map(str, arguments)]
 
     def start(self, *arguments):
         """The program as a process that goes on beside the caller, who may kill it."""

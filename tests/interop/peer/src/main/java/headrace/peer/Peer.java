@@ -24,7 +24,7 @@ public final class Peer {
     public static void main(String[] args) throws Exception {
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         if (args.length == 1 && args[0].equals("serve")) {
-            serve(out);
+            serve(out, Peer::answer);
             return;
         }
         if (args.length == 0) {
@@ -41,14 +41,18 @@ public final class Peer {
         System.exit(0);
     }
 
-    private static void serve(PrintStream out) throws Exception {
+    interface Answering {
+        Object answer(Request r) throws Exception;
+    }
+
+    static void serve(PrintStream out, Answering peer) throws Exception {
         // Whatever a library prints must not come between the answers.
         System.setOut(System.err);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
             Map<String, Object> answer = new LinkedHashMap<>();
             try {
-                Object result = answer(new Request(Json.parseObject(line)));
+                Object result = peer.answer(new Request(Json.parseObject(line)));
                 answer.put("ok", true);
                 answer.put(result instanceof List ? "lines" : "value", result);
             } catch (Throwable e) {

@@ -151,7 +151,8 @@ final class Values {
             for (RoundingMode mode : new RoundingMode[] {RoundingMode.DOWN, RoundingMode.UP}) {
                 BigDecimal d = exact.round(new MathContext(digits, mode));
                 boolean same = single ? d.floatValue() == (float) v : d.doubleValue() == v;
-                if (same && (best == null || d.subtract(exact).abs().compareTo(best.subtract(exact).abs()) < 0)) {
+                int nearer = !same ? 1 : best == null ? -1 : d.subtract(exact).abs().compareTo(best.subtract(exact).abs());
+                if (nearer < 0 || nearer == 0 && !d.unscaledValue().testBit(0)) { // halfway between two: the even digit
                     best = d;
                 }
             }

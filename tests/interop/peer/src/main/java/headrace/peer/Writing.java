@@ -8,9 +8,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.paimon.append.AppendCompactCoordinator;
 import org.apache.paimon.append.AppendCompactTask;
 import org.apache.paimon.AppendOnlyFileStore;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.GenericRow;
@@ -32,7 +34,8 @@ final class Writing {
 
     /**
      * "rows" (objects) or "input" (a file of JSON lines), each with an optional "_rowkind"; rows of one "_commit" go into one
-     * commit, in rising order. One writer does them all; "wait" makes each commit wait for the compaction that it started.
+     * commit, in rising order. One writer does them all; "wait" makes each commit wait for the compaction that it started. "compacting"
+     * does what Flink's sink does: every so many commits as full-compaction.delta-commits says, all buckets are compacted wholly.
      */
     static Map<String, Object> write(Request r) throws Exception {
         FileStoreTable table = Tables.open(r);
@@ -41,17 +44,48 @@ final class Writing {
         TreeMap<Long, List<GenericRow>> commits = group(table.rowType(), rows(r));
         try (IOManager io = IOManager.create(System.getProperty("java.io.tmpdir"));
                 TableWriteImpl<?> write = table.newWrite(user).withIOManager(io);
-                TableCommitImpl commit = table.newCommit(user)) {
+                TableCommitImpl commit = table.newCommit(user);
+                Routing routing = new Routing(table, write, user, io)) {
             commit.ignoreEmptyCommit(!r.flag("commitEmpty"));
             for (List<GenericRow> rows : commits.values()) {
                 for (GenericRow row : rows) {
-                    write.write(row);
+                    routing.write(row);
                 }
-                commit.commit(identifier, write.prepareCommit(r.flag("wait"), identifier));
+                routing.prepareCommit(identifier);
+                boolean wholly = r.flag("compacting") && table.bucketMode() != BucketMode.POSTPONE_MODE
+                        && isFullCompaction(table.coreOptions(), identifier);
+                if (wholly) {
+                    compactAll(table, write, routing.touched());
+                }
+                commit.commit(identifier, write.prepareCommit(r.flag("wait") || wholly, identifier));
                 identifier++;
             }
         }
         return latest(table);
+    }
+
+    private static boolean isFullCompaction(CoreOptions options, long identifier) {
+        boolean asked = options.changelogProducer() == CoreOptions.ChangelogProducer.FULL_COMPACTION;
+        int every = Integer.parseInt(options.toMap().getOrDefault("full-compaction.delta-commits", asked ? "1" : "0"));
+        return every > 0 && identifier % every == 0;
+    }
+
+    private static void compactAll(FileStoreTable table, TableWriteImpl<?> write, Map<BinaryRow, TreeSet<Integer>> written) throws Exception {
+        Map<BinaryRow, TreeSet<Integer>> all = buckets(table);
+        written.forEach((partition, buckets) -> all.computeIfAbsent(partition, p -> new TreeSet<>()).addAll(buckets));
+        for (Map.Entry<BinaryRow, TreeSet<Integer>> partition : all.entrySet()) {
+            for (int bucket : partition.getValue()) {
+                write.compact(partition.getKey(), bucket, true);
+            }
+        }
+    }
+
+    private static Map<BinaryRow, TreeSet<Integer>> buckets(FileStoreTable table) {
+        Map<BinaryRow, TreeSet<Integer>> out = new LinkedHashMap<>();
+        for (ManifestEntry e : table.store().newScan().plan().files()) {
+            out.computeIfAbsent(e.partition(), p -> new TreeSet<>()).add(e.bucket());
+        }
+        return out;
     }
 
     private static List<Map<String, Object>> rows(Request r) throws Exception {
@@ -94,21 +128,21 @@ final class Writing {
         long identifier = r.has("identifier") ? r.number("identifier") : nextIdentifier(table, user);
         try (TableCommitImpl commit = table.newCommit(user)) {
             commit.ignoreEmptyCommit(!r.flag("commitEmpty"));
-            boolean unaware = table.bucketMode() == BucketMode.BUCKET_UNAWARE;
-            commit.commit(identifier, unaware ? withoutBuckets(table, user) : byBucket(table, user, identifier, r.flag("full")));
+            boolean full = r.flag("full");
+            commit.commit(identifier, switch (table.bucketMode()) {
+                case BUCKET_UNAWARE -> withoutBuckets(table, user);
+                case POSTPONE_MODE -> new Postponed(table, user).compact(identifier, full);
+                default -> byBucket(table, user, identifier, full);
+            });
         }
         return latest(table);
     }
 
     private static List<CommitMessage> byBucket(FileStoreTable table, String user, long identifier, boolean full) throws Exception {
-        Map<BinaryRow, Map<Integer, Boolean>> buckets = new LinkedHashMap<>();
-        for (ManifestEntry e : table.store().newScan().plan().files()) {
-            buckets.computeIfAbsent(e.partition(), p -> new TreeMap<>()).put(e.bucket(), true);
-        }
         try (IOManager io = IOManager.create(System.getProperty("java.io.tmpdir"));
                 TableWriteImpl<?> write = table.newWrite(user).withIOManager(io)) {
-            for (Map.Entry<BinaryRow, Map<Integer, Boolean>> partition : buckets.entrySet()) {
-                for (int bucket : partition.getValue().keySet()) {
+            for (Map.Entry<BinaryRow, TreeSet<Integer>> partition : buckets(table).entrySet()) {
+                for (int bucket : partition.getValue()) {
                     write.compact(partition.getKey(), bucket, full);
                 }
             }
