@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 TESTS ?=
 FUZZ_SECONDS ?= 60
 export SOAK_SECONDS ?= 3600
+export RANDOM_TABLES ?= 40
 KILLS ?= 150
 
 CTEST = ctest --output-on-failure --no-tests=error
@@ -62,7 +63,7 @@ crash: bootstrap ## a fault at every operation, KILLS (150) kills of each kind, 
 	HEADRACE_PROGRAM=$$PWD/build/dev/bin/headrace HEADRACE_FIXTURES=$$PWD/tests/fixtures python3 tests/program/test_many_writers.py
 
 .PHONY: interop
-interop: ## both ways with Java Paimon and pypaimon
+interop: ## both ways with Java Paimon, pypaimon and Flink; RANDOM_TABLES (40) random tables
 	@scripts/bootstrap interop
 	@$(call tree,release,programs interop_programs,-DHEADRACE_INTEROP=ON)
 	@ln -sfn release/bin build/bin

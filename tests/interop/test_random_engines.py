@@ -162,7 +162,7 @@ class Pair:
         pairs = [(writer, reader)] if writer else [(JAVA, JAVA), (JAVA, HEADRACE), (HEADRACE, JAVA), (HEADRACE, HEADRACE)]
         for text, place in AXES:
             for w, r in pairs:
-                self.test.note(text.format(self.play.combination()[place]), w, r, what, result)
+                self.test.note(text.format(self.play.combination()[place]), f"random, {w}", r, what, result)
 
     def _same(self, what, writer, reader, got, want):
         if got != want:
