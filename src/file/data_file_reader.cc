@@ -19,56 +19,16 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
-#include "file/evolve.h"
+#include "file/column_sources.h"
 #include "file/int96_column.h"
 #include "file/key_range.h"
-#include "file/physical_columns.h"
+#include "file/listed_file.h"
+#include "file/reading_guard.h"
 
 namespace headrace {
 namespace {
 
 constexpr int64_t kStreamBufferBytes = 64 << 10;  // a column, while it is read
-constexpr std::string_view kExtension = ".parquet";
-
-// Where one column that is handed out comes from.
-struct Source {
-  DataField wanted;
-  DataType written;       // as the file's schema declares it
-  int root = -1;          // top-level column of the Parquet file, -1: all null
-  int batch_column = -1;  // its place among the columns that are read
-};
-
-// The store's own errors name the file already.
-Status NamedOnce(const std::string& path, const Status& status) {
-  return status.message().find(path) == std::string::npos ? WithContext("reading " + path, status) : status;
-}
-
-// Errors of the store keep their kind; anything else that goes wrong with the bytes is a corrupt file.
-Status Named(const std::string& path, const Status& status) {
-  if (status.ok()) return status;
-  if (status.detail() != nullptr || status.IsOutOfMemory()) return NamedOnce(path, status);
-  return Corruption("reading ", path, ": ", status.message());
-}
-
-template <typename Act>
-Status Guarded(const std::string& path, Act&& act) {
-  try {
-    return Named(path, act());
-  } catch (const parquet::ParquetStatusException& error) {
-    return Named(path, error.status());
-  } catch (const std::bad_alloc&) {
-    return Status::OutOfMemory("reading ", path);
-  } catch (const std::exception& error) {
-    return Corruption("reading ", path, ": ", error.what());
-  }
-}
-
-const DataField* FindById(const std::vector<DataField>& fields, int32_t id) {
-  for (const DataField& field : fields) {
-    if (field.id == id) return &field;
-  }
-  return nullptr;
-}
 
 // Whether every value of a plain string column is stored through a dictionary. Such a column is read as codes, and the
 // strings are put in afterwards: half the cost of reading them one by one.
@@ -88,102 +48,6 @@ bool IsAllDictionary(const parquet::FileMetaData& footer, int leaf) {
   }
   return footer.num_row_groups() > 0;
 }
-
-// Finds the columns of one file: by the names of the schema it was written with, mapped to the table by field id.
-class ColumnFinder {
- public:
-  // `partial`: the manifest says that the file holds only some columns of its schema.
-  ColumnFinder(const std::string& path, const TableSchema& table, const TableSchema& written,
-               const parquet::SchemaDescriptor& file, bool partial)
-      : path_(path), table_(table), written_(written), file_(file), partial_(partial) {}
-
-  Result<std::vector<Source>> Find(const ReadColumns& columns) const {
-    std::vector<Source> sources;
-    if (columns.keys) {
-      for (const DataField& key : KeyFields(table_)) {
-        HEADRACE_ASSIGN_OR_RETURN(Source source, Key(key, columns.values));
-        sources.push_back(std::move(source));
-      }
-    }
-    const std::vector<DataField> own = SequenceAndKindFields();
-    for (const auto& [asked, field] :
-         {std::pair(columns.sequence, &own[0]), std::pair(columns.kind, &own[1])}) {
-      if (!asked) continue;
-      HEADRACE_ASSIGN_OR_RETURN(Source source, Own(*field));
-      sources.push_back(std::move(source));
-    }
-    for (const std::string& name : columns.values) {
-      HEADRACE_ASSIGN_OR_RETURN(Source source, ValueColumn(name));
-      sources.push_back(std::move(source));
-    }
-    return sources;
-  }
-
- private:
-  int RootOf(const std::string& name) const { return file_.group_node()->FieldIndex(name); }
-
-  Result<Source> ValueColumn(const std::string& name) const {
-    const int index = table_.FieldIndex(name);
-    if (index < 0) return NotFound("reading ", path_, ": the table has no column \"", name, "\"");
-    Source source;
-    source.wanted = table_.fields[index];
-    const DataField* written = FindById(written_.fields, source.wanted.id);
-    if (written == nullptr) return source;
-    source.written = written->type;
-    source.root = RootOf(written->name);
-    if (source.root < 0 && !partial_) {
-      return Corruption("reading ", path_, ": no column \"", written->name, "\", which schema ", written_.id,
-                        " declares");
-    }
-    HEADRACE_RETURN_NOT_OK(Checked(source));
-    return source;
-  }
-
-  // A key is stored twice. When its value column is read anyway, the copy is not decoded.
-  Result<Source> Key(const DataField& key, const std::vector<std::string>& values) const {
-    const std::string value_name = key.name.substr(kKeyPrefix.size());
-    const DataField* written = FindById(written_.fields, key.id - kKeyFieldIdBase);
-    if (written == nullptr) {
-      return Corruption("reading ", path_, ": schema ", written_.id, " has no key column \"", value_name,
-                        "\"");
-    }
-    Source source;
-    source.wanted = key;
-    source.written = written->type;
-    const int copy = RootOf(std::string(kKeyPrefix) + written->name);
-    const int value = RootOf(written->name);
-    const bool value_is_read = std::find(values.begin(), values.end(), value_name) != values.end();
-    source.root = copy < 0 || (value >= 0 && value_is_read) ? value : copy;
-    if (source.root < 0) {
-      return Corruption("reading ", path_, ": neither \"", kKeyPrefix, written->name, "\" nor \"",
-                        written->name, "\" is in the file");
-    }
-    HEADRACE_RETURN_NOT_OK(Checked(source));
-    return source;
-  }
-
-  Result<Source> Own(const DataField& field) const {
-    Source source;
-    source.wanted = field;
-    source.written = field.type;
-    source.root = RootOf(field.name);
-    if (source.root < 0)
-      return Corruption("reading ", path_, ": the key-value file has no column \"", field.name, "\"");
-    return source;
-  }
-
-  Status Checked(const Source& source) const {
-    if (source.root < 0) return Status::OK();
-    const Status status = CheckWidening(source.wanted.name, source.written, source.wanted.type);
-    return status.ok() ? status : WithContext("reading " + path_, status);
-  }
-
-  const std::string& path_;
-  const TableSchema& table_;
-  const TableSchema& written_;
-  const parquet::SchemaDescriptor& file_;
-  bool partial_;
-};
 
 class ParquetDataFileReader final : public DataFileReader {
  public:
@@ -207,9 +71,10 @@ class ParquetDataFileReader final : public DataFileReader {
     }
     const bool partial = entry.write_columns.has_value();
     HEADRACE_ASSIGN_OR_RETURN(sources_,
-                              ColumnFinder(path_, table, written, *footer.schema(), partial).Find(columns));
+                              FindColumns(path_, table, written, *footer.schema(), partial, columns));
+    roots_ = RootsOf(sources_);
     std::vector<DataField> fields;
-    for (const Source& source : sources_) fields.push_back(source.wanted);
+    for (const ColumnSource& source : sources_) fields.push_back(source.wanted);
     schema_ = ToArrowSchema(fields);
     return Guarded(path_, [&] { return StartReading(footer); });
   }
@@ -249,29 +114,14 @@ class ParquetDataFileReader final : public DataFileReader {
   }
 
   Status StartReading(const parquet::FileMetaData& footer) {
-    const parquet::SchemaDescriptor& schema = *footer.schema();
-    std::vector<std::vector<int>> leaves_of_root(schema.group_node()->field_count());
-    for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
-      leaves_of_root[schema.group_node()->FieldIndex(*schema.GetColumnRoot(leaf))].push_back(leaf);
-    }
-    std::vector<int> roots;
-    for (const Source& source : sources_) {
-      if (source.root >= 0) roots.push_back(source.root);
-    }
-    std::sort(roots.begin(), roots.end());
-    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    const std::vector<std::vector<int>> leaves_of_root = LeavesByRoot(*footer.schema());
     std::vector<int> leaves;
-    for (const int root : roots) {
-      const std::vector<int>& own = leaves_of_root[root];
+    for (const int root : roots_) {
+      const std::vector<int>& own = leaves_of_root[static_cast<size_t>(root)];
       leaves.insert(leaves.end(), own.begin(), own.end());
       int96_.push_back(HasInt96(*file_->parquet_reader(), own)
                            ? Int96Values::Make(file_->parquet_reader(), own)
                            : nullptr);
-    }
-    for (Source& source : sources_) {
-      if (source.root < 0) continue;
-      source.batch_column =
-          static_cast<int>(std::lower_bound(roots.begin(), roots.end(), source.root) - roots.begin());
     }
     if (leaves.empty()) return Status::OK();
     std::vector<int> row_groups(footer.num_row_groups());
@@ -301,32 +151,14 @@ class ParquetDataFileReader final : public DataFileReader {
   }
 
   Status Shape(const arrow::RecordBatch& raw, std::shared_ptr<arrow::RecordBatch>* result) {
-    std::vector<std::shared_ptr<arrow::Array>> exact(int96_.size());
-    arrow::ArrayVector columns;
-    for (const Source& source : sources_) {
-      if (source.batch_column < 0) {
-        HEADRACE_ASSIGN_OR_RETURN(
-            std::shared_ptr<arrow::Array> nulls,
-            arrow::MakeArrayOfNull(ToArrowType(source.wanted.type), raw.num_rows(), pool_));
-        columns.push_back(std::move(nulls));
-        continue;
-      }
-      std::shared_ptr<arrow::Array> column = raw.column(source.batch_column);
-      if (Int96Values* values = int96_[source.batch_column].get()) {
-        // Two columns may come from one: a key and its value.
-        std::shared_ptr<arrow::Array>& once = exact[source.batch_column];
-        if (once == nullptr) {
-          HEADRACE_ASSIGN_OR_RETURN(once,
-                                    values->Replace(source.wanted.name, *column, source.written, pool_));
-        }
-        column = once;
-      }
+    arrow::ArrayVector exact;
+    for (size_t i = 0; i < roots_.size(); ++i) {
       HEADRACE_ASSIGN_OR_RETURN(
-          column, EvolveColumn(source.wanted.name, column, source.written, source.wanted.type, pool_));
-      columns.push_back(std::move(column));
+          std::shared_ptr<arrow::Array> column,
+          ExactColumn(sources_, roots_[i], raw.column(static_cast<int>(i)), int96_[i].get(), pool_));
+      exact.push_back(std::move(column));
     }
-    *result = arrow::RecordBatch::Make(schema_, raw.num_rows(), std::move(columns));
-    return Status::OK();
+    return ShapeColumns(sources_, roots_, exact, raw.num_rows(), schema_, pool_).Value(result);
   }
 
   std::string path_;
@@ -335,7 +167,8 @@ class ParquetDataFileReader final : public DataFileReader {
   bool check_key_range_;
   arrow::MemoryPool* pool_;
   std::unique_ptr<parquet::arrow::FileReader> file_;
-  std::vector<Source> sources_;
+  std::vector<ColumnSource> sources_;
+  std::vector<int> roots_;  // the columns that are read
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::unique_ptr<Int96Values>> int96_;  // by column that is read; null where there is none
   std::unique_ptr<arrow::RecordBatchReader> batches_;
@@ -347,30 +180,13 @@ class ParquetDataFileReader final : public DataFileReader {
 Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::string& path,
                                                      const DataFileMeta& file,
                                                      const FileReadOptions& options) {
-  if (!path.ends_with(kExtension)) {
-    return Unsupported("reading ", path,
-                       ": option file.format: only parquet data files are read (name ending ", kExtension,
-                       "); rewrite the table with file.format=parquet");
-  }
-  std::shared_ptr<const TableSchema> written = options.table_schema;
-  if (written->id != file.schema_id) {
-    if (!options.schema_by_id)
-      return Invalid("reading ", path, ": no way to find schema ", file.schema_id, " was given");
-    auto found = options.schema_by_id(file.schema_id);
-    if (!found.ok()) return WithContext("reading " + path, found.status());
-    written = std::move(found).ValueUnsafe();
-  }
-  auto opened = store->OpenForRead(path);
-  if (!opened.ok()) return NamedOnce(path, opened.status());
-  const auto size = (*opened)->GetSize();
-  if (!size.ok()) return WithContext("reading " + path, size.status());
-  if (file.size_bytes != 0 && *size != file.size_bytes) {
-    return Corruption("reading ", path, ": the file has ", *size, " bytes, its manifest entry says ",
-                      file.size_bytes);
-  }
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::RandomAccessFile> opened,
+                            OpenListedFile(store, path, file));
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> written,
+                            SchemaOfFile(path, file, options));
   auto reader = std::make_unique<ParquetDataFileReader>(path, file.row_count, options);
   HEADRACE_RETURN_NOT_OK(
-      reader->Open(std::move(opened).ValueUnsafe(), *options.table_schema, *written, options.columns, file));
+      reader->Open(std::move(opened), *options.table_schema, *written, options.columns, file));
   return reader;
 }
 

@@ -7,6 +7,8 @@
 
 #include <arrow/util/decimal.h>
 #include <parquet/metadata.h>
+#include <parquet/page_index.h>
+#include <parquet/schema.h>
 #include <parquet/statistics.h>
 #include <parquet/types.h>
 
@@ -87,6 +89,14 @@ Result<Bounds> FromStatistics(const parquet::Statistics& statistics, const DataT
   return Bounds{};
 }
 
+// The bytes of one value; 0: they vary.
+size_t WidthOf(const parquet::ColumnDescriptor& column) {
+  if (column.physical_type() == parquet::Type::BYTE_ARRAY) return 0;
+  return static_cast<size_t>(column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY
+                                 ? column.type_length()
+                                 : parquet::GetTypeByteSize(column.physical_type()));
+}
+
 // One row group into the bounds so far; false when its values are not bounded.
 Result<bool> Widen(const parquet::RowGroupMetaData& group, int leaf, const DataType& type, Bounds* bounds) {
   const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = group.ColumnChunk(leaf);
@@ -116,6 +126,26 @@ Result<Bounds> BoundsFromFooter(const parquet::FileMetaData& footer, int leaf, c
   } catch (const std::exception& error) {
     return Corruption("reading column statistics: ", error.what());
   }
+}
+
+Result<std::vector<Value>> LargestFromIndex(const parquet::ColumnIndex& index,
+                                            const parquet::ColumnDescriptor& column, const DataType& type) {
+  if (type.root == TypeRoot::kFloat || type.root == TypeRoot::kDouble || type.root == TypeRoot::kBinary ||
+      type.root == TypeRoot::kVarBinary || column.physical_type() == parquet::Type::INT96) {
+    return std::vector<Value>();
+  }
+  const size_t width = WidthOf(column);
+  std::vector<Value> values;
+  for (size_t page = 0; page < index.encoded_max_values().size(); ++page) {
+    const std::string& largest = index.encoded_max_values()[page];
+    if (index.null_pages()[page] || (width != 0 && largest.size() != width)) return std::vector<Value>();
+    const auto statistics = parquet::Statistics::Make(
+        &column, largest, largest, /*num_values=*/1, /*null_count=*/0, /*distinct_count=*/0,
+        /*has_min_max=*/true, /*has_null_count=*/true, /*has_distinct_count=*/false);
+    HEADRACE_ASSIGN_OR_RETURN(Bounds bounds, FromStatistics(*statistics, type));
+    values.push_back(std::move(bounds.max));
+  }
+  return values;
 }
 
 }  // namespace headrace

@@ -5,13 +5,17 @@
 // Source: ParquetSimpleStatsExtractor.
 #pragma once
 
+#include <vector>
+
 #include "base/error.h"
 #include "format/data_type.h"
 #include "format/value.h"
 
 namespace parquet {
+class ColumnDescriptor;
+class ColumnIndex;
 class FileMetaData;
-}
+}  // namespace parquet
 
 namespace headrace {
 
@@ -22,5 +26,10 @@ struct Bounds {
 
 // `leaf` is a leaf column of the atomic type `type`.
 Result<Bounds> BoundsFromFooter(const parquet::FileMetaData& footer, int leaf, const DataType& type);
+
+// The largest value of each page as the column index has it, perhaps cut and rounded up. Empty where one is missing, and for types whose
+// bounds are not kept in the order of keys.
+Result<std::vector<Value>> LargestFromIndex(const parquet::ColumnIndex& index,
+                                            const parquet::ColumnDescriptor& column, const DataType& type);
 
 }  // namespace headrace
