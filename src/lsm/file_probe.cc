@@ -1,0 +1,263 @@
+#include "lsm/file_probe.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/byte_size.h>
+
+#include "file/data_file_pages.h"
+#include "file/data_file_path.h"
+#include "file/physical_columns.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kKeysPart = 0;
+constexpr size_t kRestPart = 1;
+
+int64_t BytesOf(const KeyColumn& keys) {
+  if (keys.size() == 0) return 0;
+  if (keys.is_integer()) return keys.size() * 8;
+  const std::string_view last = keys.bytes(keys.size() - 1);
+  return keys.size() * 4 + (last.data() + last.size() - keys.bytes(0).data());
+}
+
+}  // namespace
+
+// The largest key of each block as the page index has it: the whole of an integer key, the first column of any other.
+struct FileProbe::OpenedFile {
+  std::shared_ptr<const DataFilePages> pages;
+  std::vector<int64_t> largest_integers;
+  std::vector<EncodedKey> largest_prefixes;
+
+  int64_t memory_bytes() const {
+    int64_t bytes = pages->memory_bytes() + static_cast<int64_t>(largest_integers.size() * sizeof(int64_t));
+    for (const EncodedKey& prefix : largest_prefixes)
+      bytes += static_cast<int64_t>(sizeof(EncodedKey) + prefix.capacity());
+    return bytes;
+  }
+};
+
+struct FileProbe::KeyBlock {
+  KeyColumn keys;
+  arrow::ArrayVector columns;
+};
+
+Result<FileView> FileView::Make(BucketFiles files, const std::vector<std::string>& values,
+                                LookupCache* cache) {
+  const TableSchema& schema = *files.schema;
+  const std::vector<std::string> keys = schema.TrimmedPrimaryKeys();
+  FileView view;
+  HEADRACE_ASSIGN_OR_RETURN(view.order, KeyOrder::OfKey(schema.TypesOf(keys)));
+  HEADRACE_ASSIGN_OR_RETURN(view.first_column, KeyOrder::OfKey({schema.TypesOf(keys)[0]}));
+  view.keys.keys = true;
+  view.rest.sequence = view.rest.kind = true;
+  view.sources = {0, 1};
+  std::vector<DataField> fields = SequenceAndKindFields();
+  for (const std::string& name : values) {
+    const int index = schema.FieldIndex(name);
+    if (index < 0) return NotFound("there is no column '", name, "' to look up");
+    fields.push_back(schema.fields[static_cast<size_t>(index)]);
+    const auto key = std::find(keys.begin(), keys.end(), name);
+    if (key != keys.end()) {
+      view.sources.push_back(-1 - static_cast<int>(key - keys.begin()));
+    } else {
+      view.sources.push_back(2 + static_cast<int>(view.rest.values.size()));
+      view.rest.values.push_back(name);
+    }
+    view.columns_name += '\n' + name;
+  }
+  view.schema = ToArrowSchema(fields);
+  view.columns_name = std::to_string(schema.id.value) + view.columns_name;
+  view.files = std::move(files);
+  view.cache = cache;
+  // What is kept outlives the caller and its pool.
+  if (cache != nullptr) view.files.pool = nullptr;
+  return view;
+}
+
+ProbedFile ProbedFile::Make(const FileView& view, TreeFilePtr file) {
+  ProbedFile probed;
+  probed.min_key = view.order.ColumnOf(file->min_key);
+  probed.max_key = view.order.ColumnOf(file->max_key);
+  if (view.cache != nullptr) {
+    const std::string& folder =
+        file->meta.external_path.has_value() ? *file->meta.external_path : view.files.directory;
+    probed.source = view.cache->SourceOf(folder + '/' + file->meta.name + '\n' + view.columns_name);
+  }
+  probed.file = std::move(file);
+  return probed;
+}
+
+FileProbe::FileProbe(const FileView* view, const ProbedFile* file) : view_(view), file_(file) {}
+FileProbe::~FileProbe() = default;
+FileProbe::FileProbe(FileProbe&&) noexcept = default;
+
+Status FileProbe::Named(const Status& status) const {
+  return WithContext("data file " + file_->file->meta.name, status);
+}
+
+Status FileProbe::OpenFile() {
+  LookupCache* cache = view_->cache;
+  if (cache != nullptr) {
+    opened_ = cache->Find<OpenedFile>(file_->source, LookupCache::Kind::kFile, 0);
+    if (opened_ != nullptr) return Status::OK();
+  }
+  FileReadOptions read;
+  read.table_schema = view_->files.schema;
+  read.schema_by_id = view_->files.schema_by_id;
+  read.pool = view_->files.pool;
+  const DataFileMeta& meta = file_->file->meta;
+  HEADRACE_ASSIGN_OR_RETURN(const std::string path, DataFilePath(view_->files.directory, meta));
+  auto opened = std::make_shared<OpenedFile>();
+  HEADRACE_ASSIGN_OR_RETURN(
+      opened->pages, DataFilePages::Open(view_->files.store, path, meta, read, {view_->keys, view_->rest}));
+  for (const Value& largest : opened->pages->largest_keys()) {
+    // Only a hint: one that cannot be had in today's type leaves the search without.
+    const Result<EncodedKey> prefix = view_->first_column.Encode(std::span(&largest, 1));
+    if (!prefix.ok()) {
+      opened->largest_integers.clear();
+      opened->largest_prefixes.clear();
+      break;
+    }
+    if (view_->order.is_integer()) {
+      opened->largest_integers.push_back(IntegerOf(*prefix));
+    } else {
+      opened->largest_prefixes.push_back(*prefix);
+    }
+  }
+  if (cache != nullptr)
+    cache->Put(file_->source, LookupCache::Kind::kFile, 0, opened, opened->memory_bytes());
+  opened_ = std::move(opened);
+  return Status::OK();
+}
+
+Result<PageCursor*> FileProbe::Cursor() {
+  if (cursor_ == nullptr) {
+    HEADRACE_ASSIGN_OR_RETURN(cursor_, opened_->pages->OpenCursor());
+  }
+  return cursor_.get();
+}
+
+// What the manifest entry says of keys decides which files are asked: a row outside would be found by nobody.
+Status FileProbe::CheckKeys(const KeyColumn& keys, size_t block) const {
+  const int64_t first_row = opened_->pages->blocks()[block].first_row;
+  for (int64_t row = 1; row < keys.size(); ++row) {
+    if (keys.Compare(row - 1, keys, row) < 0) continue;
+    return Named(Corruption("row ", first_row + row, " does not come after the row before it in key order"));
+  }
+  if (keys.Compare(0, file_->min_key, 0) < 0)
+    return Named(
+        Corruption("row ", first_row, " lies before the smallest key that its manifest entry gives"));
+  if (keys.Compare(keys.size() - 1, file_->max_key, 0) > 0)
+    return Named(Corruption("row ", first_row + keys.size() - 1,
+                            " lies after the largest key that its manifest entry gives"));
+  return Status::OK();
+}
+
+Result<std::shared_ptr<const FileProbe::KeyBlock>> FileProbe::ReadKeys(size_t block) {
+  HEADRACE_ASSIGN_OR_RETURN(PageCursor* const cursor, Cursor());
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, cursor->Read(block, kKeysPart));
+  auto read = std::make_shared<KeyBlock>();
+  Result<KeyColumn> keys = view_->order.Encode(batch->columns());
+  if (!keys.ok()) return Named(keys.status());
+  read->keys = *std::move(keys);
+  HEADRACE_RETURN_NOT_OK(CheckKeys(read->keys, block));
+  read->columns = batch->columns();
+  if (view_->cache != nullptr) {
+    view_->cache->Put(file_->source, LookupCache::Kind::kKeys, block, read,
+                      BytesOf(read->keys) + arrow::util::TotalBufferSize(*batch));
+  }
+  return read;
+}
+
+Status FileProbe::LoadKeys(size_t block) {
+  if (keys_ != nullptr && block_ == block) return Status::OK();
+  block_ = block;
+  row_ = 0;
+  rows_.reset();
+  keys_.reset();
+  if (view_->cache != nullptr)
+    keys_ = view_->cache->Find<KeyBlock>(file_->source, LookupCache::Kind::kKeys, block);
+  if (keys_ != nullptr) return Status::OK();
+  return ReadKeys(block).Value(&keys_);
+}
+
+// The first block whose largest key is not smaller, if the page index is right; the one in the middle without one.
+size_t FileProbe::GuessBlock(const KeyColumn& keys, int64_t index) const {
+  const auto first = static_cast<int64_t>(first_open_);
+  if (!opened_->largest_integers.empty()) {
+    const std::vector<int64_t>& largest = opened_->largest_integers;
+    return static_cast<size_t>(std::lower_bound(largest.begin() + first, largest.end(), keys.integer(index)) -
+                               largest.begin());
+  }
+  const std::vector<EncodedKey>& largest = opened_->largest_prefixes;
+  if (largest.empty()) {
+    const size_t left = opened_->pages->blocks().size() - first_open_;
+    return keys_ != nullptr ? first_open_ : first_open_ + left / 2;
+  }
+  const std::string_view key = keys.bytes(index);
+  const auto below = [](const EncodedKey& prefix, std::string_view wanted) {
+    return prefix < wanted.substr(0, prefix.size());
+  };
+  return static_cast<size_t>(std::lower_bound(largest.begin() + first, largest.end(), key, below) -
+                             largest.begin());
+}
+
+Result<std::optional<int64_t>> FileProbe::Find(const KeyColumn& keys, int64_t index) {
+  if (opened_ == nullptr) HEADRACE_RETURN_NOT_OK(OpenFile());
+  size_t end = opened_->pages->blocks().size();
+  size_t block = keys_ != nullptr && block_ >= first_open_ ? block_ : end;
+  if (block == end && first_open_ < end) block = std::min(GuessBlock(keys, index), end - 1);
+  bool guessed = keys_ == nullptr || block != block_;
+  int64_t steps = 0;
+  while (first_open_ < end) {
+    HEADRACE_RETURN_NOT_OK(LoadKeys(block));
+    const KeyColumn& held = keys_->keys;
+    const bool below = held.Compare(0, keys, index) > 0;
+    if (!below && held.Compare(held.size() - 1, keys, index) >= 0) {
+      row_ = held.Bound(row_, held.size(), keys, index, /*upper=*/false);
+      if (held.Compare(row_, keys, index) != 0) return std::nullopt;
+      return opened_->pages->blocks()[block].first_row + row_;
+    }
+    if (below) {
+      end = block;
+    } else {
+      first_open_ = block + 1;
+    }
+    if (first_open_ >= end) break;
+    // Past the block of the key before: where the index points. Then to the neighbour, then halving.
+    if (!guessed) {
+      block = std::min(GuessBlock(keys, index), end - 1);
+      guessed = true;
+    } else if (steps++ == 0) {
+      block = below ? end - 1 : first_open_;
+    } else {
+      block = first_open_ + (end - first_open_) / 2;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::shared_ptr<const arrow::RecordBatch>> FileProbe::Rows() {
+  if (rows_ != nullptr) return rows_;
+  LookupCache* cache = view_->cache;
+  if (cache != nullptr)
+    rows_ = cache->Find<arrow::RecordBatch>(file_->source, LookupCache::Kind::kRows, block_);
+  if (rows_ != nullptr) return rows_;
+  HEADRACE_ASSIGN_OR_RETURN(PageCursor* const cursor, Cursor());
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> rest, cursor->Read(block_, kRestPart));
+  arrow::ArrayVector columns;
+  for (const int source : view_->sources)
+    columns.push_back(source >= 0 ? rest->column(source) : keys_->columns[static_cast<size_t>(-1 - source)]);
+  auto rows = arrow::RecordBatch::Make(view_->schema, rest->num_rows(), std::move(columns));
+  if (cache != nullptr)
+    cache->Put(file_->source, LookupCache::Kind::kRows, block_, rows, arrow::util::TotalBufferSize(*rest));
+  rows_ = std::move(rows);
+  return rows_;
+}
+
+}  // namespace headrace

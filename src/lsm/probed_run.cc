@@ -1,0 +1,97 @@
+#include "lsm/probed_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "lsm/gather.h"
+
+namespace headrace {
+
+ProbedRun::ProbedRun(const FileView& view, Level level, const std::vector<TreeFilePtr>& files)
+    : level_(level) {
+  for (const TreeFilePtr& file : files) {
+    max_sequence_ = std::max(max_sequence_, file->meta.max_sequence);
+    files_.push_back(ProbedFile::Make(view, file));
+  }
+}
+
+Status ProbedRun::Find(const FileView& view, const DeletionVectors* deletions, const KeyColumn& keys,
+                       const std::vector<bool>& wanted, Hits* hits) const {
+  auto file = files_.begin();
+  for (int64_t begin = 0; begin < keys.size();) {
+    const EncodedKey key = keys.Encoded(begin);
+    file = std::lower_bound(file, files_.end(), key, [](const ProbedFile& candidate, const EncodedKey& k) {
+      return candidate.file->max_key < k;
+    });
+    if (file == files_.end()) break;
+    begin = keys.Bound(begin, keys.size(), file->min_key, 0, /*upper=*/false);
+    const int64_t end = keys.Bound(begin, keys.size(), file->max_key, 0, /*upper=*/true);
+    const auto from = wanted.begin() + begin;
+    if (std::find(from, wanted.begin() + end, true) != wanted.begin() + end) {
+      HEADRACE_RETURN_NOT_OK(FindInFile(view, deletions, *file, keys, begin, end, wanted, hits));
+    }
+    begin = end;
+    ++file;
+  }
+  return Status::OK();
+}
+
+Status ProbedRun::FindInFile(const FileView& view, const DeletionVectors* deletions, const ProbedFile& file,
+                             const KeyColumn& keys, int64_t begin, int64_t end,
+                             const std::vector<bool>& wanted, Hits* hits) {
+  const DeletionVector* deleted = nullptr;
+  if (deletions != nullptr) {
+    const auto found = deletions->find(file.file->meta.name);
+    if (found != deletions->end()) deleted = found->second.get();
+  }
+  FileProbe probe(&view, &file);
+  const arrow::RecordBatch* last = nullptr;
+  for (int64_t key = begin; key < end; ++key) {
+    if (!wanted[static_cast<size_t>(key)]) continue;
+    HEADRACE_ASSIGN_OR_RETURN(const std::optional<int64_t> position, probe.Find(keys, key));
+    if (!position.has_value() || (deleted != nullptr && deleted->IsDeleted(*position))) continue;
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<const arrow::RecordBatch> rows, probe.Rows());
+    if (rows.get() != last) {
+      last = rows.get();
+      hits->batches.push_back(std::move(rows));
+    }
+    hits->rows.push_back(
+        {static_cast<uint32_t>(hits->batches.size() - 1), static_cast<uint32_t>(probe.row_in_block())});
+    hits->files.push_back(&file);
+    hits->positions.push_back(*position);
+    hits->keys.push_back(key);
+  }
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, const std::vector<int32_t>& picked,
+                                                       int first_column,
+                                                       const std::shared_ptr<arrow::Schema>& schema,
+                                                       arrow::MemoryPool* pool) {
+  if (pool == nullptr) pool = arrow::default_memory_pool();
+  if (picked.empty()) return arrow::RecordBatch::MakeEmpty(schema, pool);
+  arrow::ArrayVector columns;
+  if (picked.size() == 1) {
+    const RowRef row = hits.rows[static_cast<size_t>(picked[0])];
+    const arrow::RecordBatch& batch = *hits.batches[row.batch];
+    for (int column = first_column; column < batch.num_columns(); ++column)
+      columns.push_back(batch.column(column)->Slice(row.row, 1));
+    return arrow::RecordBatch::Make(schema, 1, std::move(columns));
+  }
+  std::vector<RowRef> rows;
+  for (const int32_t hit : picked) rows.push_back(hits.rows[static_cast<size_t>(hit)]);
+  std::vector<std::shared_ptr<arrow::Array>> sources(hits.batches.size());
+  for (int column = first_column; column < hits.batches[0]->num_columns(); ++column) {
+    for (size_t i = 0; i < sources.size(); ++i) sources[i] = hits.batches[i]->column(column);
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> gathered, GatherColumn(sources, rows, pool));
+    columns.push_back(std::move(gathered));
+  }
+  return arrow::RecordBatch::Make(schema, static_cast<int64_t>(rows.size()), std::move(columns));
+}
+
+}  // namespace headrace
