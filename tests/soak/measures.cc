@@ -29,7 +29,7 @@ int64_t SumOf(const arrow::RecordBatch& batch, const std::string& column) {
 }
 
 // Files come and go meanwhile: what is gone when it is looked at is not counted.
-void CountFiles(const std::filesystem::path& folder, Minute* minute) {
+void CountFiles(const std::filesystem::path& folder, Sight* sight) {
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator file(folder, error), end; !error && file != end;
        file.increment(error)) {
@@ -37,8 +37,8 @@ void CountFiles(const std::filesystem::path& folder, Minute* minute) {
     if (!file->is_regular_file(gone)) continue;
     const auto bytes = file->file_size(gone);
     if (gone) continue;
-    ++minute->all_files;
-    minute->all_bytes += static_cast<int64_t>(bytes);
+    ++sight->all_files;
+    sight->all_bytes += static_cast<double>(bytes);
   }
 }
 
@@ -50,31 +50,27 @@ double ResidentMegabytes() {
   return 0;
 }
 
-double MeanOf(const std::vector<Minute>& span, double (*of)(const Minute&)) {
-  double sum = 0;
-  for (const Minute& minute : span) sum += of(minute);
-  return span.empty() ? 0 : sum / static_cast<double>(span.size());
-}
-
 double CommitOf(const std::vector<Minute>& span, double share) {
   std::vector<double> all;
   for (const Minute& minute : span) all.insert(all.end(), minute.commit_ms.begin(), minute.commit_ms.end());
   return Percentile(std::move(all), share);
 }
 
-double BySnapshot(double all, const Minute& minute) {
-  return all / static_cast<double>(std::max<int64_t>(minute.snapshots, 1));
+double BySnapshot(const std::vector<Minute>& span, double Sight::*measure) {
+  return MeanOf(span, measure) / std::max(MeanOf(span, &Sight::snapshots), 1.0);
 }
 
 double MedianPlan(const std::vector<Minute>& span) {
   std::vector<double> all;
-  for (const Minute& minute : span) all.push_back(minute.plan_ms);
+  for (const Minute& minute : span)
+    for (const Sight& sight : minute.sights) all.push_back(sight.plan_ms);
   return Percentile(std::move(all), 0.5);
 }
 
 }  // namespace
 
-Status Look(const std::string& warehouse, const std::string& table, Minute* minute) {
+Result<Sight> Look(const std::string& warehouse, const std::string& table) {
+  Sight sight;
   const auto start = SteadyClock::now();
   EngineOptions options;
   options.warehouse = warehouse;
@@ -82,17 +78,27 @@ Status Look(const std::string& warehouse, const std::string& table, Minute* minu
   ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<Engine> engine, Engine::Open(options));
   ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<TableHandle> handle, engine->OpenTable(table));
   ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<arrow::RecordBatchReader> planned, handle->Read({}));
-  minute->plan_ms = MillisSince(start);
+  sight.plan_ms = MillisSince(start);
 
   ARROW_ASSIGN_OR_RAISE(const auto files, handle->ShowFiles(std::nullopt));
   ARROW_ASSIGN_OR_RAISE(const auto manifests, handle->ShowManifests(std::nullopt));
-  minute->live_files = files->num_rows();
-  minute->manifest_bytes = SumOf(*manifests, "bytes");
-  CountFiles(handle->info().path, minute);
+  sight.live_files = static_cast<double>(files->num_rows());
+  sight.manifest_bytes = static_cast<double>(SumOf(*manifests, "bytes"));
+  CountFiles(handle->info().path, &sight);
   ARROW_ASSIGN_OR_RAISE(const auto snapshots, handle->ShowSnapshots());
-  minute->snapshots = snapshots->num_rows();
-  minute->rss_mb = ResidentMegabytes();
-  return Status::OK();
+  sight.snapshots = static_cast<double>(snapshots->num_rows());
+  sight.rss_mb = ResidentMegabytes();
+  return sight;
+}
+
+double MeanOf(const std::vector<Minute>& span, double Sight::*measure) {
+  double sum = 0;
+  size_t sights = 0;
+  for (const Minute& minute : span) {
+    for (const Sight& sight : minute.sights) sum += sight.*measure;
+    sights += minute.sights.size();
+  }
+  return sights == 0 ? 0 : sum / static_cast<double>(sights);
 }
 
 double Percentile(std::vector<double> values, double share) {
@@ -104,43 +110,34 @@ double Percentile(std::vector<double> values, double share) {
 
 const std::vector<Figure>& Figures() {
   static const std::vector<Figure> figures = {
-      {"live data files",
-       [](const auto& span) {
-         return MeanOf(span, [](const Minute& m) { return static_cast<double>(m.live_files); });
-       }},
+      {"live data files", [](const auto& span) { return MeanOf(span, &Sight::live_files); }},
       // Retention is a time, so how many snapshots it keeps follows from the speed of the machine: what is left is counted by snapshot.
-      {"files a snapshot",
-       [](const auto& span) {
-         return MeanOf(span, [](const Minute& m) { return BySnapshot(static_cast<double>(m.all_files), m); });
-       }},
-      {"kB a snapshot",
-       [](const auto& span) {
-         return MeanOf(span,
-                       [](const Minute& m) { return BySnapshot(static_cast<double>(m.all_bytes) / 1e3, m); });
-       }},
-      {"manifest bytes",
-       [](const auto& span) {
-         return MeanOf(span, [](const Minute& m) { return static_cast<double>(m.manifest_bytes); });
-       }},
+      {"files a snapshot", [](const auto& span) { return BySnapshot(span, &Sight::all_files); }},
+      {"kB a snapshot", [](const auto& span) { return BySnapshot(span, &Sight::all_bytes) / 1e3; }},
+      {"manifest bytes", [](const auto& span) { return MeanOf(span, &Sight::manifest_bytes); }},
       {"planning, median ms", MedianPlan},
       {"commit p50, ms", [](const auto& span) { return CommitOf(span, 0.5); }},
       {"commit p99, ms", [](const auto& span) { return CommitOf(span, 0.99); }},
       {"CPU a commit, ms",
-       [](const auto& span) { return MeanOf(span, [](const Minute& m) { return m.cpu_ms; }); }},
-      {"resident MB",
-       [](const auto& span) { return MeanOf(span, [](const Minute& m) { return m.rss_mb; }); }},
+       [](const auto& span) {
+         double sum = 0;
+         for (const Minute& minute : span) sum += minute.cpu_ms;
+         return span.empty() ? 0 : sum / static_cast<double>(span.size());
+       }},
+      {"resident MB", [](const auto& span) { return MeanOf(span, &Sight::rss_mb); }},
   };
   return figures;
 }
 
 std::string LineOf(size_t number, const Minute& minute) {
+  const std::vector<Minute> span = {minute};
   char text[256];
-  std::snprintf(text, sizeof(text), "%6zu %8zu %6lld %9lld %9lld %9.1f %9lld %8.1f %8.1f %8.1f %7.1f %7.1f",
-                number, minute.commit_ms.size(), static_cast<long long>(minute.live_files),
-                static_cast<long long>(minute.snapshots), static_cast<long long>(minute.all_files),
-                static_cast<double>(minute.all_bytes) / 1e6, static_cast<long long>(minute.manifest_bytes),
-                minute.plan_ms, Percentile(minute.commit_ms, 0.5), Percentile(minute.commit_ms, 0.99),
-                minute.cpu_ms, minute.rss_mb);
+  std::snprintf(text, sizeof(text), "%6zu %8zu %6.0f %9.0f %9.0f %9.1f %9.0f %8.1f %8.1f %8.1f %7.1f %7.1f",
+                number, minute.commit_ms.size(), MeanOf(span, &Sight::live_files),
+                MeanOf(span, &Sight::snapshots), MeanOf(span, &Sight::all_files),
+                MeanOf(span, &Sight::all_bytes) / 1e6, MeanOf(span, &Sight::manifest_bytes),
+                MeanOf(span, &Sight::plan_ms), Percentile(minute.commit_ms, 0.5),
+                Percentile(minute.commit_ms, 0.99), minute.cpu_ms, MeanOf(span, &Sight::rss_mb));
   return text;
 }
 

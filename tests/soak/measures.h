@@ -13,20 +13,25 @@
 
 namespace headrace::soak {
 
+// One look from outside.
+struct Sight {
+  double live_files = 0;  // of the latest snapshot
+  double all_files = 0;   // below the table's folder
+  double all_bytes = 0;
+  double snapshots = 0;       // retained
+  double manifest_bytes = 0;  // that the latest snapshot names
+  double plan_ms = 0;         // from opening an engine to a planned scan
+  double rss_mb = 0;          // of this process
+};
+Result<Sight> Look(const std::string& warehouse, const std::string& table);
+
+// Manifests and files rise until they are merged and then fall, within seconds: a minute is looked at many times.
 struct Minute {
-  int64_t live_files = 0;  // of the latest snapshot
-  int64_t all_files = 0;   // below the table's folder
-  int64_t all_bytes = 0;
-  int64_t snapshots = 0;       // retained
-  int64_t manifest_bytes = 0;  // that the latest snapshot names
-  double plan_ms = 0;          // from opening an engine to a planned scan
-  double rss_mb = 0;           // of this process
-  double cpu_ms = 0;           // of this process, a commit: compactions and expiry included
+  std::vector<Sight> sights;
+  double cpu_ms = 0;  // of this process, a commit: compactions and expiry included, looks left out
   std::vector<double> commit_ms;
 };
-
-// Fills in what is seen of the table from outside.
-Status Look(const std::string& warehouse, const std::string& table, Minute* minute);
+double MeanOf(const std::vector<Minute>& span, double Sight::*measure);
 
 // The value below which a share of the values lies; 0 of none.
 double Percentile(std::vector<double> values, double share);

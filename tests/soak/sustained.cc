@@ -31,6 +31,8 @@ constexpr char kTable[] = "soak.orders";
 constexpr int64_t kKeys = 20000;
 constexpr int64_t kRowsACommit = 200;
 constexpr double kAllowed = 1.2;
+// No multiple of anything that the table does by itself.
+constexpr auto kLookEvery = std::chrono::milliseconds(3700);
 
 int64_t NumberFrom(const char* variable, int64_t otherwise) {
   const char* text = std::getenv(variable);
@@ -114,6 +116,7 @@ Status Write(Run* run) {
   Minute minute;
   double cpu = CpuMillis();
   auto next = start;
+  auto next_look = start + kLookEvery;
   while (Clock::now() - start < std::chrono::seconds(run->seconds)) {
     std::this_thread::sleep_until(next);
     // What could not be kept up with is not made up for: a pile of commits at once would be another load.
@@ -124,9 +127,15 @@ Status Write(Run* run) {
     ARROW_RETURN_NOT_OK(writer->Commit().status());
     ARROW_RETURN_NOT_OK(writer->expiry());
     minute.commit_ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - began).count());
+    if (Clock::now() >= next_look) {
+      const double before = CpuMillis();
+      ARROW_ASSIGN_OR_RAISE(Sight sight, Look(run->warehouse, kTable));
+      minute.sights.push_back(sight);
+      cpu += CpuMillis() - before;
+      next_look = Clock::now() + kLookEvery;
+    }
     if (minute_of() == static_cast<int64_t>(run->minutes.size())) continue;
     minute.cpu_ms = (CpuMillis() - cpu) / static_cast<double>(minute.commit_ms.size());
-    ARROW_RETURN_NOT_OK(Look(run->warehouse, kTable, &minute));
     run->minutes.push_back(std::exchange(minute, Minute{}));
     std::printf("%s\n", LineOf(run->minutes.size(), run->minutes.back()).c_str());
     std::fflush(stdout);
