@@ -28,19 +28,23 @@ struct Range {
   bool before_images = false;  // each change fits the one before it
 };
 
-std::string FileOf(const Snapshot& snapshot) { return "snapshot/snapshot-" + std::to_string(snapshot.id.value); }
+std::string FileOf(const Snapshot& snapshot) {
+  return "snapshot/snapshot-" + std::to_string(snapshot.id.value);
+}
 
 // Why the changes of a table do not add up to its rows, or nothing.
 std::optional<std::string> WhyNotReplayed(const TableSchema& schema, const TableOptions& options) {
   if (!schema.has_primary_key()) return "the table has no primary key: its changes are its rows";
   switch (options.changelog_producer) {
-    case ChangelogProducer::kNone: return "changelog-producer is none: what is written is all there is to follow";
+    case ChangelogProducer::kNone:
+      return "changelog-producer is none: what is written is all there is to follow";
     case ChangelogProducer::kLookup:
     case ChangelogProducer::kFullCompaction: return std::nullopt;
     case ChangelogProducer::kInput: break;
   }
   if (options.merge_engine != MergeEngine::kDeduplicate)
-    return "changelog-producer is input: it has the rows as they were written, not what the merge engine makes of them";
+    return "changelog-producer is input: it has the rows as they were written, not what the merge engine "
+           "makes of them";
   if (!options.sequence_fields.empty())
     return "changelog-producer is input: it has late rows too, which sequence.field leaves out of the table";
   return std::nullopt;
@@ -74,10 +78,11 @@ class ChangelogChecker {
   Status Pass(uint64_t share, uint64_t shares) {
     Replay replay(share, shares);
     if (range_.base.has_value()) {
-      HEADRACE_RETURN_NOT_OK(EachOfState(*range_.base, [&](const KeyedDigest& row, const arrow::RecordBatch&, int64_t) {
-        if (replay.IsMine(row.key)) (void)replay.Apply(row, false);
-        return Status::OK();
-      }));
+      HEADRACE_RETURN_NOT_OK(
+          EachOfState(*range_.base, [&](const KeyedDigest& row, const arrow::RecordBatch&, int64_t) {
+            if (replay.IsMine(row.key)) (void)replay.Apply(row, false);
+            return Status::OK();
+          }));
     }
     HEADRACE_RETURN_NOT_OK(EachChange([&](const Change& change) {
       return replay.IsMine(change.digest.key) ? Follow(change, &replay) : Status::OK();
@@ -101,8 +106,12 @@ class ChangelogChecker {
     HEADRACE_ASSIGN_OR_RETURN(const std::string key, digester_.KeyText(change.rows, change.row));
     const std::string what = "a " + std::string(ShortName(change.kind)) + " of the key " + key;
     switch (step) {
-      case Step::kInsertOfPresent: Add(change.snapshot, what, "no row of the key before it: the key has one"); break;
-      case Step::kRetractOfAbsent: Add(change.snapshot, what, "a row of the key before it: there is none"); break;
+      case Step::kInsertOfPresent:
+        Add(change.snapshot, what, "no row of the key before it: the key has one");
+        break;
+      case Step::kRetractOfAbsent:
+        Add(change.snapshot, what, "a row of the key before it: there is none");
+        break;
       default: Add(change.snapshot, what + " with other values than the key has", "the key's own row"); break;
     }
     return Status::OK();
@@ -115,15 +124,16 @@ class ChangelogChecker {
   // What is left of the replay, and what the state has beyond it.
   Status Compare(Replay* replay) {
     const std::string file = FileOf(range_.last);
-    HEADRACE_RETURN_NOT_OK(
-        EachOfState(range_.last, [&](const KeyedDigest& row, const arrow::RecordBatch& rows, int64_t at) -> Status {
+    HEADRACE_RETURN_NOT_OK(EachOfState(
+        range_.last, [&](const KeyedDigest& row, const arrow::RecordBatch& rows, int64_t at) -> Status {
           if (!replay->IsMine(row.key)) return Status::OK();
           const Replay::Match match = replay->Take(row);
           if (match == Replay::Match::kSame) return Status::OK();
           HEADRACE_ASSIGN_OR_RETURN(const std::string key, digester_.KeyText(rows, at));
           run_->Add(FindingKind::kChangelogDiffers, file,
                     "the changes end with " +
-                        std::string(match == Replay::Match::kAbsent ? "no row" : "another row") + " of the key " + key,
+                        std::string(match == Replay::Match::kAbsent ? "no row" : "another row") +
+                        " of the key " + key,
                     "the row that the table has");
           return Status::OK();
         }));
@@ -168,8 +178,8 @@ class ChangelogChecker {
   }
 
   Status EachChange(const std::function<Status(const Change&)>& visit) {
-    HEADRACE_ASSIGN_OR_RETURN(
-        const auto stream, ChangeStream::Open(table_, {.from = SnapshotId(range_.first), .pool = run_->pool}));
+    HEADRACE_ASSIGN_OR_RETURN(const auto stream, ChangeStream::Open(table_, {.from = SnapshotId(range_.first),
+                                                                             .pool = run_->pool}));
     const int kind_column = static_cast<int>(table_.schema->fields.size());
     while (stream->next_snapshot() <= range_.last.id) {
       HEADRACE_ASSIGN_OR_RETURN(std::optional<SnapshotChanges> changes, stream->Next());
@@ -205,9 +215,10 @@ int64_t MostKeys(const Root& root, const Range& range) {
 
 void CheckChangelog(CheckRun* run, const Root& root, int64_t memory_bytes) {
   if (root.snapshots.empty()) return;
-  const auto wanted = std::find_if(root.snapshots.begin(), root.snapshots.end(), [&](const NamedState& state) {
-    return run->options.snapshot.has_value() && state.snapshot.id.value == *run->options.snapshot;
-  });
+  const auto wanted =
+      std::find_if(root.snapshots.begin(), root.snapshots.end(), [&](const NamedState& state) {
+        return run->options.snapshot.has_value() && state.snapshot.id.value == *run->options.snapshot;
+      });
   const Snapshot& last = wanted == root.snapshots.end() ? root.snapshots.back().snapshot : wanted->snapshot;
   const Result<TableOptions> options = ParseTableOptions(*root.table.schema, Access::kRead);
   const std::optional<std::string> reason =
@@ -220,12 +231,14 @@ void CheckChangelog(CheckRun* run, const Root& root, int64_t memory_bytes) {
   Table table = root.table;
   table.options = *options;
   const Range range = RangeOf(root, last, options->changelog_producer);
-  const auto shares = static_cast<uint64_t>(MostKeys(root, range) * kBytesAKey / std::max<int64_t>(memory_bytes / 2, 1) + 1);
+  const auto shares =
+      static_cast<uint64_t>(MostKeys(root, range) * kBytesAKey / std::max<int64_t>(memory_bytes / 2, 1) + 1);
   ChangelogChecker checker(run, table, range);
   for (uint64_t share = 0; share < shares; ++share) {
     const Status status = checker.Pass(share, shares);
     if (status.ok()) continue;
-    run->Add(FindingKind::kChangesUnreadable, FileOf(last), status.message(), "changes and rows that can be read");
+    run->Add(FindingKind::kChangesUnreadable, FileOf(last), status.message(),
+             "changes and rows that can be read");
     return;
   }
 }

@@ -59,7 +59,8 @@ Result<std::vector<KeyedDigest>> RowDigester::Digest(const arrow::RecordBatch& r
 Result<std::string> RowDigester::KeyText(const arrow::RecordBatch& rows, int64_t row) const {
   std::string text;
   for (const int column : key_columns_) {
-    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Scalar> value, rows.column(column)->GetScalar(row));
+    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Scalar> value,
+                              rows.column(column)->GetScalar(row));
     text += (text.empty() ? "" : ", ") + schema_.fields[static_cast<size_t>(column)].name + "=" +
             value->ToString();
   }

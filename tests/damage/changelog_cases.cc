@@ -26,22 +26,24 @@ void LoseChanges(Forged t, int64_t snapshot) {
 }  // namespace
 
 void AddChangelogCases(std::vector<DamageCase>* cases) {
-  cases->push_back(Case("ChangesLostOnTheWay", kCustomer, {"change-out-of-step"},
-                        [](Forged t) { LoseChanges(t, 4); }));
+  cases->push_back(
+      Case("ChangesLostOnTheWay", kCustomer, {"change-out-of-step"}, [](Forged t) { LoseChanges(t, 4); }));
   cases->push_back(Case("LastChangeLost", kCustomer, {"changelog-differs", "changelog-record-count-wrong"},
                         [](Forged t) { LoseChanges(t, t.LatestId()); }));
-  cases->push_back(Case("FirstChangeLost", kCustomer, {"change-out-of-step"},
-                        [](Forged t) { LoseChanges(t, 2); }));
+  cases->push_back(
+      Case("FirstChangeLost", kCustomer, {"change-out-of-step"}, [](Forged t) { LoseChanges(t, 2); }));
   cases->push_back(Case("ChangesToldTwice", kCustomer, {"change-out-of-step"}, [](Forged t) {
     Entries first;
     t.EditChangelog(2, [&](Entries* entries) { first = *entries; });
-    t.EditChangelog(4, [&](Entries* entries) { entries->insert(entries->end(), first.begin(), first.end()); });
+    t.EditChangelog(4,
+                    [&](Entries* entries) { entries->insert(entries->end(), first.begin(), first.end()); });
   }));
-  cases->push_back(Case("ChangelogFileOfAnEarlierSnapshotMissing", kCustomer, {"changes-unreadable"}, [](Forged t) {
-    std::string file;
-    t.EditChangelog(4, [&](Entries* entries) { file = t.FileOf(entries->at(0)); });
-    t.Remove(file);
-  }));
+  cases->push_back(
+      Case("ChangelogFileOfAnEarlierSnapshotMissing", kCustomer, {"changes-unreadable"}, [](Forged t) {
+        std::string file;
+        t.EditChangelog(4, [&](Entries* entries) { file = t.FileOf(entries->at(0)); });
+        t.Remove(file);
+      }));
   cases->push_back(Case("InputOfAnEarlierCommitLost", "changelog-input-random/events", {"changelog-differs"},
                         [](Forged t) { LoseChanges(t, t.LatestId() - 1); }));
 }

@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto vector =
       DeletionVector::Decode(data[0] % 3 == 0 ? std::string(rest) : Framed(data[0] % 3 == 2, rest), "fuzz");
   if (!vector.ok() || vector->cardinality() > kMostRoundTrip) return 0;
-  if (vector->NextDeleted(0) >= int64_t{1} << 40) return 0;  // a few gigabytes of empty bitmaps come before it
+  if (vector->NextDeleted(0) >= int64_t{1} << 40)
+    return 0;  // a few gigabytes of empty bitmaps come before it
   CheckRoundTrip(*vector);
   return 0;
 }

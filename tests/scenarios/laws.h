@@ -38,7 +38,7 @@ Status CheckReaders(const Table& table, const Snapshot& snapshot, const std::vec
 // Snapshot by snapshot equals one look at the whole range.
 Status CheckFollowing(const Table& table, int64_t from, int64_t to);
 
-// What `headrace check --data` finds: no damage. Of the latest snapshot, or of everything there is.
+// What `headrace check --data --changelog` finds: no damage. Of the latest snapshot, or of everything there is.
 Status CheckDamage(const Table& table, bool all);
 
 // All of these for every snapshot of the table; and a compaction changes nothing that is read.
