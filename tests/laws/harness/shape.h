@@ -34,8 +34,6 @@ class Shape {
 
   void DrawColumns();
   void DrawOptions();
-  void DrawEngine();
-  void DrawChanges();
   void DrawRetention();
   void AddColumn(const std::string& name, const std::string& type) { columns_.emplace_back(name, type); }
   std::vector<scenario::Cell> KeyCells(int64_t number) const;
@@ -50,8 +48,6 @@ class Shape {
   int64_t partitions_ = 0;
   bool number_partition_ = false;
   bool sequenced_ = false;
-  bool grouped_ = false;  // `seq` protects other columns of a partial update
-  bool sparse_ = false;   // of a partial update: a delete carries nothing but its key
   bool deletes_ = true;
   int writers_ = 3;
   int64_t value_ = 0;
