@@ -13,6 +13,10 @@ Result<std::string> Table::BucketDirectory(const BinaryRow& partition, BucketId 
   return path + "/" + relative;
 }
 
+Result<std::string> Table::IndexDirectory(const BinaryRow& partition, BucketId bucket) const {
+  return options.index_beside_data ? BucketDirectory(partition, bucket) : path + "/index";
+}
+
 Result<std::string> Table::PathOf(const ManifestEntry& entry) const {
   HEADRACE_ASSIGN_OR_RETURN(const std::string directory, BucketDirectory(entry.partition, entry.bucket));
   return DataFilePath(directory, entry.file);

@@ -33,6 +33,8 @@ struct Table {
   std::vector<DataField> PartitionFields() const { return schema->FieldsOf(schema->partition_keys); }
   // The folder of one bucket.
   Result<std::string> BucketDirectory(const BinaryRow& partition, BucketId bucket) const;
+  // The folder of the index files of one bucket.
+  Result<std::string> IndexDirectory(const BinaryRow& partition, BucketId bucket) const;
   // `external_path` where the file has one, else the file in its bucket's folder.
   Result<std::string> PathOf(const ManifestEntry& entry) const;
   // "partition dt=2024-01-01, bucket 3", for messages; the partition is left out when there is none.

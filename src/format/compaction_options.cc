@@ -42,6 +42,7 @@ Status ReadOffPeak(const OptionReader& options, TableOptions* out) {
 }
 
 Status ReadLookup(const OptionReader& options, TableOptions* out) {
+  HEADRACE_RETURN_NOT_OK(options.Bool("force-lookup", &out->force_lookup));
   HEADRACE_RETURN_NOT_OK(options.Bool("compaction.force-up-level-0", &out->force_up_level_zero));
   HEADRACE_RETURN_NOT_OK(options.Bool("lookup-wait", &out->lookup_wait));
   HEADRACE_RETURN_NOT_OK(options.Read("lookup-compact", &out->lookup_compact,

@@ -146,8 +146,13 @@ struct TableOptions {
 
   Retention retention;
 
-  bool deletion_vectors = false;  // deletion-vectors.enabled
-  bool force_lookup = false;      // force-lookup
+  bool deletion_vectors = false;            // deletion-vectors.enabled
+  bool deletion_bitmap64 = false;           // deletion-vectors.bitmap64
+  bool deletion_merge_on_read = false;      // deletion-vectors.merge-on-read
+  int64_t deletion_file_bytes = 2LL << 20;  // deletion-vector.index-file.target-size
+  double delete_ratio_threshold = 0.2;      // compaction.delete-ratio-threshold
+  bool index_beside_data = false;           // index-file-in-data-file-dir
+  bool force_lookup = false;                // force-lookup
 
   // Whether compactions look at what deeper levels hold of a key, and take every level-0 file along.
   bool needs_lookup() const {
@@ -158,6 +163,10 @@ struct TableOptions {
   bool takes_level_zero() const { return needs_lookup() || force_up_level_zero; }
   // Whether a commit waits until all of level 0 is compacted.
   bool waits_for_lookup() const { return needs_lookup() && lookup_wait; }
+  // Whether a scan passes over level 0: its rows are shown once a compaction has set them against those deeper.
+  bool scans_skip_level_zero() const {
+    return deletion_vectors ? !deletion_merge_on_read : merge_engine == MergeEngine::kFirstRow;
+  }
   Level max_level() const { return Level(num_levels - 1); }
 };
 

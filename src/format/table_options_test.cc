@@ -174,7 +174,6 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
       {{{"record-level.expire-time", "1 d"}}, false},
       {{{"data-evolution.enabled", "true"}}, false},
       {{{"bucket", "-2"}}, false},
-      {{{"changelog-producer", "lookup"}}, true},
       {{{"file-index.bloom-filter.columns", "v"}}, true},
       {{{"tag.automatic-creation", "process-time"}}, true},
       {{{"data-file.external-paths", "s3://x"}}, true},

@@ -63,6 +63,10 @@ class Compactor {
       (void)files_.Delete(written_);
       return status;
     }
+    for (auto& [name, vector] : marked_) {
+      deletions_[name] = std::shared_ptr<const DeletionVector>(std::move(vector));
+      deletions_changed_ = true;
+    }
     Compacted done;
     done.increment = std::move(increment_);
     if (deletions_changed_) done.deletions = std::make_shared<const DeletionVectors>(std::move(deletions_));
@@ -198,6 +202,7 @@ class Compactor {
       if (!more) break;
       HEADRACE_RETURN_NOT_OK(data.Write(merged.rows));
       HEADRACE_RETURN_NOT_OK(changelog.Write(merged.changes));
+      if (options_.deletion_vectors) MarkDeleted(merged.replaced);
     }
     HEADRACE_RETURN_NOT_OK(Finish(&data, &increment_.added));
     return Finish(&changelog, &increment_.changelog);
@@ -213,7 +218,24 @@ class Compactor {
   Result<const TreeLookup*> LookupBelow() {
     if (lookup_ != nullptr || !options_.needs_lookup() || plan_.tree.highest_level() <= plan_.output)
       return lookup_.get();
-    return Unsupported("compacting level 0 above deeper files of a table that needs lookup");
+    const bool places = PlacesOnly() || options_.merge_engine == MergeEngine::kFirstRow;
+    HEADRACE_ASSIGN_OR_RETURN(
+        lookup_,
+        TreeLookup::Open(files_, plan_.tree,
+                         places ? std::vector<std::string>{} : files_.schema->ColumnNames(), nullptr));
+    return lookup_.get();
+  }
+
+  void MarkDeleted(const std::vector<LookupRows::Place>& places) {
+    for (const LookupRows::Place& place : places) {
+      std::unique_ptr<DeletionVector>& vector = marked_[place.file->meta.name];
+      if (vector == nullptr) {
+        const auto old = deletions_.find(place.file->meta.name);
+        vector = old == deletions_.end() ? std::make_unique<DeletionVector>()
+                                         : std::make_unique<DeletionVector>(*old->second);
+      }
+      vector->Delete(place.position);
+    }
   }
 
   RollingFiles DataFiles() const {
@@ -238,6 +260,7 @@ class Compactor {
   std::vector<DataFileMeta> written_;
   DeletionVectors deletions_;
   bool deletions_changed_ = false;
+  std::map<std::string, std::unique_ptr<DeletionVector>> marked_;
   FileIncrement increment_;
 };
 

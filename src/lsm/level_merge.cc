@@ -81,7 +81,7 @@ class Sources {
 struct KeyState {
   std::optional<RowRef> before;
   std::optional<RowRef> after;
-  bool has_new = false;    // a version of level 0
+  bool has_new = false;      // a version of level 0
   bool known_below = false;  // a lookup found it
 };
 
@@ -127,8 +127,8 @@ class LevelWalk final : public LevelMerge {
   Status OpenSection(const Section& section) {
     const AgedSection aged = AgeFiles(section, !spec_.policy.sequence_columns.empty());
     by_age_ = !aged.numbers_needed;
-    HEADRACE_ASSIGN_OR_RETURN(columns_, MergeColumns::Make(*files_.schema, spec_.policy,
-                                                           files_.schema->ColumnNames(), true, true));
+    HEADRACE_ASSIGN_OR_RETURN(
+        columns_, MergeColumns::Make(*files_.schema, spec_.policy, files_.schema->ColumnNames(), true, true));
     std::vector<RunReader> runs;
     const int64_t batch_rows = BatchRows(section, spec_.memory_bytes);
     for (const std::vector<MergeFile>& run : aged.runs)
@@ -213,8 +213,8 @@ class LevelWalk final : public LevelMerge {
 
   // What was found joins its segment, where its order puts it: with sequence fields that need not be the first place.
   Status Insert(const arrow::RecordBatch& found, const std::vector<int32_t>& row_of_segment) {
-    const uint32_t batch = sources_.Add(
-        arrow::RecordBatch::Make(columns_.output_schema, found.num_rows(), found.columns()));
+    const uint32_t batch =
+        sources_.Add(arrow::RecordBatch::Make(columns_.output_schema, found.num_rows(), found.columns()));
     KeyColumn order;
     if (!spec_.policy.sequence_columns.empty()) {
       std::vector<std::shared_ptr<arrow::Array>> columns;
@@ -243,7 +243,8 @@ class LevelWalk final : public LevelMerge {
   // Whether a row of the window is newer than one that lies deeper; of equal ones it is.
   bool IsNewer(RowRef version, RowRef deeper, const KeyColumn& order_of_deeper) const {
     if (order_of_deeper.size() > 0) {
-      const int order = window_.parts[version.batch].rows->order.Compare(version.row, order_of_deeper, deeper.row);
+      const int order =
+          window_.parts[version.batch].rows->order.Compare(version.row, order_of_deeper, deeper.row);
       if (order != 0) return order > 0;
     }
     const int64_t number = sources_.number(version);
@@ -288,7 +289,9 @@ class LevelWalk final : public LevelMerge {
 
   // Of first-row, a key that is there already below the output is new to nobody.
   bool IsForgotten(const KeyState& key) const { return first_row_ && key.known_below; }
-  bool Adds(const std::optional<RowRef>& row) const { return row.has_value() && !IsRetract(sources_.kind(*row)); }
+  bool Adds(const std::optional<RowRef>& row) const {
+    return row.has_value() && !IsRetract(sources_.kind(*row));
+  }
 
   Status GatherKept(LevelMerged* merged) {
     picked_.clear();
@@ -319,7 +322,8 @@ class LevelWalk final : public LevelMerge {
   Status GatherChanges(LevelMerged* merged) {
     std::vector<std::pair<size_t, Change>> changes;
     for (size_t i = 0; i < keys_.size(); ++i) {
-      if (const std::optional<Change> change = ChangeOf(i); change.has_value()) changes.emplace_back(i, *change);
+      if (const std::optional<Change> change = ChangeOf(i); change.has_value())
+        changes.emplace_back(i, *change);
     }
     if (files_.options->row_deduplicate) LeaveOutEqual(&changes);
     if (changes.empty()) return Status::OK();
@@ -360,7 +364,8 @@ class LevelWalk final : public LevelMerge {
     std::vector<char> equal(before.size(), 1);
     const std::vector<std::string>& ignored = files_.options->row_deduplicate_ignored;
     for (size_t field = 0; field < files_.schema->fields.size(); ++field) {
-      if (std::find(ignored.begin(), ignored.end(), files_.schema->fields[field].name) != ignored.end()) continue;
+      if (std::find(ignored.begin(), ignored.end(), files_.schema->fields[field].name) != ignored.end())
+        continue;
       KeepEqual(sources_.Column(kFirstValue + static_cast<int>(field)), before, after, &equal);
     }
     size_t update = 0;
@@ -391,7 +396,8 @@ class LevelWalk final : public LevelMerge {
 Result<std::unique_ptr<LevelMerge>> LevelMerge::Open(const BucketFiles& files, LevelMergeSpec spec) {
   std::unique_ptr<SegmentMerger> merger;
   if (spec.policy.engine != MergeEngine::kDeduplicate) {
-    return Unsupported("compacting by levels with another merge engine than deduplicate");
+    HEADRACE_ASSIGN_OR_RETURN(
+        merger, SegmentMerger::Make(*files.schema, spec.policy, files.schema->ColumnNames(), files.pool));
   }
   return std::make_unique<LevelWalk>(files, std::move(spec), std::move(merger));
 }

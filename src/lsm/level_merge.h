@@ -30,11 +30,12 @@ struct LevelMergeSpec {
   std::vector<Section> sections;  // ascending by key
   MergePolicy policy;             // its drop_deletes: results that are deletes are not kept
   BeforeImages before = BeforeImages::kLowestAbove;
-  Level top{0};                       // kTopLevel: of the tree
-  Level output{0};                    // lookups begin one level deeper
-  const TreeLookup* below = nullptr;  // null: nothing lies below the output. With all columns, unless `places_only`
-  bool places_only = false;           // before images count by their place alone: what they held does not matter
-  bool keeps_rows = true;             // false: the files stay as they are, only changes and places are wanted
+  Level top{0};     // kTopLevel: of the tree
+  Level output{0};  // lookups begin one level deeper
+  const TreeLookup* below =
+      nullptr;               // null: nothing lies below the output. With all columns, unless `places_only`
+  bool places_only = false;  // before images count by their place alone: what they held does not matter
+  bool keeps_rows = true;    // false: the files stay as they are, only changes and places are wanted
   bool tells_changes = false;
   int64_t memory_bytes = 32LL << 20;  // about what the batches of all runs may hold
 };

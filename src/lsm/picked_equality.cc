@@ -50,9 +50,8 @@ void KeepEqual(std::span<const std::shared_ptr<arrow::Array>> sources, std::span
       const arrow::ArrayData& data = *sources[ref.batch]->data();
       return data.buffers[1]->data() + static_cast<size_t>(data.offset + ref.row) * width;
     };
-    return Compare(sources, a, b, equal, [&](RowRef x, RowRef y) {
-      return std::memcmp(bytes_of(x), bytes_of(y), width) == 0;
-    });
+    return Compare(sources, a, b, equal,
+                   [&](RowRef x, RowRef y) { return std::memcmp(bytes_of(x), bytes_of(y), width) == 0; });
   }
   Compare(sources, a, b, equal, [&](RowRef x, RowRef y) {
     return sources[x.batch]->RangeEquals(x.row, int64_t{x.row} + 1, y.row, sources[y.batch]);

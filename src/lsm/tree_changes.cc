@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "file/deletion_file.h"
+
 namespace headrace {
 namespace {
 
@@ -17,7 +19,9 @@ Status DeleteMade(const FileIncrement& increment, const BucketFiles& files) {
   for (const DataFileMeta& file : increment.added) {
     if (!HasName(increment.removed, file.name)) made.push_back(file);
   }
-  return files.Delete(made);
+  const Status data = files.Delete(made);
+  const Status index = DeleteIndexFiles(files.store, files.index_directory, increment.index_added);
+  return data.ok() ? index : data;
 }
 
 void TreeChanges::AddFlushed(FileIncrement flushed) {
@@ -44,7 +48,13 @@ Status TreeChanges::AddCompacted(const FileIncrement& compacted, const BucketFil
   }
   net.added.insert(net.added.end(), compacted.added.begin(), compacted.added.end());
   net.changelog.insert(net.changelog.end(), compacted.changelog.begin(), compacted.changelog.end());
-  return files.Delete(intermediate);
+  std::vector<IndexManifestEntry> replaced;
+  for (const IndexManifestEntry& entry : compacted.index_removed)
+    (std::erase(net.index_added, entry) > 0 ? replaced : net.index_removed).push_back(entry);
+  net.index_added.insert(net.index_added.end(), compacted.index_added.begin(), compacted.index_added.end());
+  const Status data = files.Delete(intermediate);
+  const Status index = DeleteIndexFiles(files.store, files.index_directory, replaced);
+  return data.ok() ? index : data;
 }
 
 FileChange TreeChanges::Take() { return std::exchange(change_, {}); }

@@ -44,6 +44,22 @@ Status LiveView::Load(const std::vector<BucketPlace>& buckets) {
   }
 }
 
+Status LiveView::LoadIndex(const Snapshot& snapshot) {
+  if (!snapshot.index_manifest.has_value()) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<IndexManifestEntry> entries,
+                            ReadIndexManifest(table_, *snapshot.index_manifest));
+  for (IndexManifestEntry& entry : entries) {
+    const BucketPlace place(entry.partition, entry.bucket);
+    index_[place].push_back(std::move(entry));
+  }
+  return Status::OK();
+}
+
+std::vector<IndexManifestEntry> LiveView::IndexOf(const BucketPlace& bucket) const {
+  const auto found = index_.find(bucket);
+  return found == index_.end() ? std::vector<IndexManifestEntry>{} : found->second;
+}
+
 Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets) {
   const SnapshotId id = latest.has_value() ? latest->id : SnapshotId(0);
   const bool again = std::any_of(buckets.begin(), buckets.end(),
@@ -52,6 +68,10 @@ Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vect
     loaded_.clear();
     taken_.clear();
     files_.clear();
+  }
+  if (id != snapshot_) {
+    index_.clear();
+    if (latest.has_value()) HEADRACE_RETURN_NOT_OK(LoadIndex(*latest));
   }
   snapshot_ = id;
   if (!latest.has_value()) return Status::OK();
@@ -75,18 +95,21 @@ std::vector<DataFileMeta> LiveView::Take(const BucketPlace& bucket) {
   return node.empty() ? std::vector<DataFileMeta>{} : std::move(node.mapped());
 }
 
-Result<std::vector<BucketPlace>> LiveView::AllBuckets() const {
+Result<std::vector<BucketPlace>> LiveView::BucketsWith(Level least, Level most) const {
   for (int tries = 1;; ++tries) {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     if (!latest.has_value()) return std::vector<BucketPlace>{};
-    const auto entries = LiveFiles(table_, *latest);
+    const auto entries = LiveFiles(
+        table_, *latest, {.partitions = {}, .bucket = {}, .detail = EntryDetail::kWithoutStatistics});
     if (!entries.ok()) {
       HEADRACE_ASSIGN_OR_RETURN(const bool again, MayTryAgain(table_, *latest, entries.status(), tries));
       if (again) continue;
       return entries.status();
     }
     std::set<BucketPlace> distinct;
-    for (const ManifestEntry& entry : *entries) distinct.insert({entry.partition, entry.bucket});
+    for (const ManifestEntry& entry : *entries)
+      if (entry.file.level >= least && entry.file.level <= most)
+        distinct.insert({entry.partition, entry.bucket});
     return std::vector<BucketPlace>(distinct.begin(), distinct.end());
   }
 }

@@ -4,6 +4,7 @@
 // that the view does not keep what the trees hold. One thread. Source: FileSystemWriteRestore.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "catalog/table.h"
 #include "format/binary_row.h"
 #include "format/data_file_meta.h"
+#include "format/manifest.h"
 #include "format/snapshot.h"
 
 namespace headrace {
@@ -32,12 +34,17 @@ class LiveView {
   SnapshotId snapshot() const { return snapshot_; }
   // Once per Load.
   std::vector<DataFileMeta> Take(const BucketPlace& bucket);
+  // The index files of a bucket in that snapshot.
+  std::vector<IndexManifestEntry> IndexOf(const BucketPlace& bucket) const;
   // All buckets of the table that have files in the newest snapshot.
-  Result<std::vector<BucketPlace>> AllBuckets() const;
+  Result<std::vector<BucketPlace>> AllBuckets() const { return BucketsWith(Level(0), Level(INT32_MAX)); }
+  // Those that have files on levels from `least` to `most`.
+  Result<std::vector<BucketPlace>> BucketsWith(Level least, Level most) const;
 
  private:
   Status CheckTotalBuckets(const ManifestEntry& entry) const;
   Status Keep(std::vector<ManifestEntry> entries);
+  Status LoadIndex(const Snapshot& snapshot);
   Status LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets);
 
   const Table& table_;
@@ -45,6 +52,7 @@ class LiveView {
   std::set<BinaryRow> loaded_;  // partitions
   std::set<BucketPlace> taken_;
   std::map<BucketPlace, std::vector<DataFileMeta>> files_;
+  std::map<BucketPlace, std::vector<IndexManifestEntry>> index_;  // of the whole table
 };
 
 }  // namespace headrace

@@ -15,6 +15,7 @@
 #include "catalog/snapshots.h"
 #include "commit/expiry.h"
 #include "commit/same_table.h"
+#include "file/deletion_file.h"
 #include "lsm/tree_changes.h"
 #include "write/bucket_writer.h"
 #include "write/live_view.h"
@@ -88,6 +89,7 @@ class TableSession final : public WriteSession {
 
   Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) override {
     const bool full = IsFullCompactionDue(table_.options, identifier);
+    HEADRACE_RETURN_NOT_OK(TakeUpUnfinished());
     if (full) HEADRACE_RETURN_NOT_OK(CompactWritten());
     const bool wait = wait_for_compaction || full || table_.options.commit_force_compact ||
                       table_.options.waits_for_lookup();
@@ -97,7 +99,8 @@ class TableSession final : public WriteSession {
     prepared.identifier = identifier;
     SnapshotId base = committer_.newest();
     for (const auto& [key, writer] : writers_) {
-      HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait));
+      HEADRACE_ASSIGN_OR_RETURN(FileChange change, writer->PrepareChange(wait));
+      NamePlace(key, &change.compact);
       if (!change.empty()) salvaged_[key].Add(change, writer->base());
       if (!writer->lost().ok()) HEADRACE_RETURN_NOT_OK(ExplainLoss(key, *writer));
     }
@@ -148,6 +151,7 @@ class TableSession final : public WriteSession {
   Result<BucketTreeSpec> SpecOf(const BucketPlace& key) const {
     BucketTreeSpec spec;
     HEADRACE_ASSIGN_OR_RETURN(spec.files.directory, table_.BucketDirectory(key.first, key.second));
+    HEADRACE_ASSIGN_OR_RETURN(spec.files.index_directory, table_.IndexDirectory(key.first, key.second));
     spec.files.store = table_.store.get();
     spec.files.schema = table_.schema;
     spec.files.schema_by_id = table_.schema_by_id;
@@ -161,6 +165,15 @@ class TableSession final : public WriteSession {
     return spec;
   }
 
+  // Null where the bucket has none. Those of a table whose option has been switched off still hide their rows.
+  static Result<std::shared_ptr<const DeletionVectors>> DeletionsOf(const BucketTreeSpec& spec) {
+    if (spec.index.empty()) return nullptr;
+    HEADRACE_ASSIGN_OR_RETURN(DeletionVectors vectors,
+                              ReadDeletionFiles(spec.files.store, spec.files.index_directory, spec.index));
+    if (vectors.empty()) return nullptr;
+    return std::make_shared<const DeletionVectors>(std::move(vectors));
+  }
+
   Status OpenBuckets(const std::vector<BucketPlace>& keys) {
     std::vector<BucketPlace> missing;
     for (const BucketPlace& key : std::set<BucketPlace>(keys.begin(), keys.end()))
@@ -172,6 +185,8 @@ class TableSession final : public WriteSession {
       if (const auto it = salvaged_.find(key); it != salvaged_.end())
         live.insert(live.end(), it->second.change.append.added.begin(), it->second.change.append.added.end());
       HEADRACE_ASSIGN_OR_RETURN(BucketTreeSpec spec, SpecOf(key));
+      spec.index = view_.IndexOf(key);
+      HEADRACE_ASSIGN_OR_RETURN(spec.files.deletions, DeletionsOf(spec));
       BucketFiles files = spec.files;
       auto tree = BucketTree::Open(std::move(spec), live);
       if (!tree.ok())
@@ -182,6 +197,34 @@ class TableSession final : public WriteSession {
                                                      options_.compactors);
     }
     return Status::OK();
+  }
+
+  // What compactions should have told a changelog and have not, because a writer ended between its rows and their compaction or lost the
+  // compaction to another one: it is told now, whether or not there are new rows for the bucket.
+  Status TakeUpUnfinished() {
+    if (table_.options.write_only || !table_.schema->has_primary_key()) return Status::OK();
+    const bool full = table_.options.changelog_producer == ChangelogProducer::kFullCompaction;
+    if (!full && !table_.options.needs_lookup()) return Status::OK();
+    if (!looked_for_unfinished_) {
+      const Level most = full ? Level(table_.options.max_level().value - 1) : Level(0);
+      HEADRACE_ASSIGN_OR_RETURN(const std::vector<BucketPlace> keys, view_.BucketsWith(Level(0), most));
+      for (const BucketPlace& key : keys)
+        if (key.second.value >= 0) (full ? written_ : unfinished_).insert(key);
+      looked_for_unfinished_ = true;
+    }
+    HEADRACE_RETURN_NOT_OK(OpenBuckets({unfinished_.begin(), unfinished_.end()}));
+    unfinished_.clear();
+    return Status::OK();
+  }
+
+  // A tree does not know its own place.
+  static void NamePlace(const BucketPlace& key, FileIncrement* increment) {
+    for (auto* entries : {&increment->index_added, &increment->index_removed}) {
+      for (IndexManifestEntry& entry : *entries) {
+        entry.partition = key.first;
+        entry.bucket = key.second;
+      }
+    }
   }
 
   // Everything written since the last time becomes one run a bucket, also in buckets that have been closed since.
@@ -263,6 +306,7 @@ class TableSession final : public WriteSession {
 
   // After a commit: writers see what others committed before it, and idle ones are closed.
   Status CatchUp(const PreparedCommit& prepared, const SessionCommit& done) {
+    if (table_.options.needs_lookup()) unfinished_.insert(done.rebuild.begin(), done.rebuild.end());
     std::set<BucketPlace> busy;
     for (const BucketChange& change : prepared.changes) busy.insert({change.partition, change.bucket});
     for (auto it = writers_.begin(); it != writers_.end();) {
@@ -306,6 +350,8 @@ class TableSession final : public WriteSession {
   Status expiry_;
   std::map<BucketPlace, std::unique_ptr<BucketWriter>> writers_;
   std::map<BucketPlace, Salvaged> salvaged_;
+  std::set<BucketPlace> unfinished_;  // level 0 may hold rows whose compaction was lost
+  bool looked_for_unfinished_ = false;
   std::set<BucketPlace>
       written_;  // since the last full compaction; kept only where one comes every so many commits
 };

@@ -347,8 +347,7 @@ Status CheckTable(const Table& table) {
     HEADRACE_RETURN_NOT_OK(CheckSplits(then, snapshot));
     HEADRACE_ASSIGN_OR_RETURN(std::vector<Row> rows, RowsOf(then, snapshot));
     // Where a batch read leaves level 0 out, a compaction is what shows the rows.
-    if (i > 0 && snapshot.commit_kind == CommitKind::kCompact && !then.options.deletion_vectors &&
-        then.options.merge_engine != MergeEngine::kFirstRow)
+    if (i > 0 && snapshot.commit_kind == CommitKind::kCompact && !then.options.scans_skip_level_zero())
       HEADRACE_RETURN_NOT_OK(CompareTo(before, rows, snapshot, "the compaction changed what is read"));
     HEADRACE_RETURN_NOT_OK(CheckReaders(then, snapshot, rows));
     before = std::move(rows);
