@@ -1,12 +1,26 @@
 // `headrace compact`, `drop`, `rename` and `jobs`.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/stop_signal.h"
 
 namespace headrace::cli {
 namespace {
+
+void NoteCompacted(const std::string& name, const CompactResult& result, const Session& session) {
+  session.Note(name + ": " + CountText(result.files_before) + " files became " +
+               CountText(result.files_after) + ", " + BytesText(result.bytes_written) +
+               " written, snapshot " + std::to_string(result.snapshots.back()));
+}
 
 Result<int> RunCompact(const std::string& name, bool full, Session& session) {
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(name));
@@ -17,11 +31,63 @@ Result<int> RunCompact(const std::string& name, bool full, Session& session) {
     session.Note(name + ": nothing to compact");
     return kDone;
   }
-  session.Note(name + ": " + CountText(result.files_before) + " files became " +
-               CountText(result.files_after) + ", " + BytesText(result.bytes_written) +
-               " written, snapshot " + std::to_string(result.snapshots.back()));
+  NoteCompacted(name, result, session);
   return kDone;
 }
+
+// Beside writers that leave compaction to others: compacts whenever the table has a new snapshot, until a signal comes. The table is opened
+// anew each time, so that altered columns and options count.
+class Compactor {
+ public:
+  Compactor(std::string name, bool full, int64_t every_ms, Session& session)
+      : name_(std::move(name)), full_(full), every_ms_(every_ms), session_(session) {}
+
+  Result<int> Run() {
+    const std::atomic<bool>& stop = StopRequested();
+    ARROW_ASSIGN_OR_RAISE(Engine * engine, session_.engine(name_));
+    int64_t compactions = 0;
+    while (!stop.load()) {
+      ARROW_ASSIGN_OR_RAISE(const bool compacted, Round(engine));
+      compactions += compacted ? 1 : 0;
+      Sleep(stop);
+    }
+    session_.Note(name_ + ": stopped after " + CountText(compactions) + " compactions");
+    return kDone;
+  }
+
+ private:
+  Result<bool> Round(Engine* engine) {
+    ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(name_));
+    ARROW_ASSIGN_OR_RAISE(const std::optional<int64_t> latest, table->LatestSnapshot());
+    if (!latest.has_value() || latest == seen_) return false;
+    const Result<CompactResult> result = table->Compact(full_);
+    // Others compacted the same files: what they left is looked at again in the next round.
+    if (!result.ok() && KindOf(result.status()) == ErrorKind::kCommitConflict) {
+      session_.Note(name_ + ": " + result.status().message());
+      return false;
+    }
+    ARROW_RETURN_NOT_OK(result.status());
+    if (!result->expiry.ok()) session_.Note(name_ + ": compacted, but " + result->expiry.message());
+    seen_ = result->snapshots.empty() ? latest : std::optional(result->snapshots.back());
+    if (result->snapshots.empty()) return false;
+    // A snapshot that came meanwhile may lie below ours and not be part of it.
+    if (*seen_ > *latest + static_cast<int64_t>(result->snapshots.size())) seen_.reset();
+    NoteCompacted(name_, *result, session_);
+    return true;
+  }
+
+  void Sleep(const std::atomic<bool>& stop) const {
+    constexpr int64_t kStepMs = 50;
+    for (int64_t slept = 0; slept < every_ms_ && !stop.load(); slept += kStepMs)
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kStepMs, every_ms_ - slept)));
+  }
+
+  const std::string name_;
+  const bool full_;
+  const int64_t every_ms_;
+  Session& session_;
+  std::optional<int64_t> seen_;  // the newest snapshot that a round has dealt with
+};
 
 Result<int> RunDrop(const std::string& name, Session& session) {
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(name));
@@ -55,6 +121,8 @@ struct Arguments {
   std::string table;
   std::string second;
   bool full = false;
+  bool follow = false;
+  double every_seconds = 1;
   OutputOptions output;
 };
 
@@ -66,9 +134,24 @@ void AddMaintenance(CLI::App* app, Chosen* chosen) {
       app->add_subcommand("compact", "Merge sorted runs, as the table's options ask or all into one");
   sub->add_option("TABLE", compact->table, "db.table or a table's folder")->required();
   sub->add_flag("--full", compact->full, "Merge everything into the deepest level");
-  sub->footer("\nExample:\n  headrace compact shop.customers --full");
-  OnGiven(sub, chosen,
-          [compact](Session& session) { return RunCompact(compact->table, compact->full, session); });
+  CLI::Option* follow = sub->add_flag("--follow", compact->follow,
+                                      "Go on whenever the table has new rows, until interrupted: beside write-only writers");
+  sub->add_option("--every", compact->every_seconds, "With --follow: seconds between two looks at the table")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.05, 86400.0))
+      ->needs(follow);
+  sub->footer(R"(
+Where compactions make the changelog (changelog-producer lookup and
+full-compaction), this one makes it; with full-compaction it is always full.
+
+Examples:
+  headrace compact shop.customers --full
+  headrace compact shop.customers --follow --every 5)");
+  OnGiven(sub, chosen, [compact](Session& session) {
+    if (!compact->follow) return RunCompact(compact->table, compact->full, session);
+    const auto every_ms = static_cast<int64_t>(compact->every_seconds * 1000);
+    return Compactor(compact->table, compact->full, every_ms, session).Run();
+  });
 
   auto drop = std::make_shared<Arguments>();
   sub = app->add_subcommand("drop", "Remove a table with all its data");

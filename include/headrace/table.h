@@ -131,6 +131,8 @@ class TableHandle {
 
   // kUnsupported when an option of the table is refused for writing, naming it.
   virtual Result<std::unique_ptr<TableWriter>> OpenWriter() = 0;
+  // Compacts as the table's options ask, write-only ones too, or everything into one run a bucket. Where compactions make the changelog, this
+  // one makes it: with changelog-producer=full-compaction it is always a full one.
   virtual Result<CompactResult> Compact(bool full) = 0;
   // Ends all that is due, however much; what was done, or would be.
   virtual Result<ExpireResult> Expire(const ExpireOptions& options) = 0;

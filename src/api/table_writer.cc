@@ -94,6 +94,10 @@ Result<CompactResult> CompactTable(SharedState* state, const Table& opened, bool
   // write-only is about what writers do on their own.
   Table table = opened;
   table.options.write_only = false;
+  // Nor is patience: who asks for a compaction wants the changelog that it makes.
+  table.options.lookup_compact = LookupCompact::kRadical;
+  table.options.lookup_wait = true;
+  full |= table.options.changelog_producer == ChangelogProducer::kFullCompaction;
   Result<CompactResult> result = TryCompact(state, table, full);
   // Another compaction may take files away while ours runs: what it left is compacted anew.
   for (int attempt = 1; attempt < kMostCompactionAttempts; ++attempt) {

@@ -12,6 +12,7 @@
 #include "lsm/key_value_batch.h"
 #include "lsm/level_merge.h"
 #include "lsm/lookup.h"
+#include "lsm/lookup_cache.h"
 #include "lsm/merge.h"
 #include "lsm/sections.h"
 
@@ -53,7 +54,8 @@ class Compactor {
         files_(task.files),
         options_(*task.files.options),
         names_(names),
-        shape_(*task.files.schema) {
+        shape_(*task.files.schema),
+        cache_(task.files.memory_bytes / 4) {
     if (files_.deletions != nullptr) deletions_ = *files_.deletions;
   }
 
@@ -222,7 +224,7 @@ class Compactor {
     HEADRACE_ASSIGN_OR_RETURN(
         lookup_,
         TreeLookup::Open(files_, plan_.tree,
-                         places ? std::vector<std::string>{} : files_.schema->ColumnNames(), nullptr));
+                         places ? std::vector<std::string>{} : files_.schema->ColumnNames(), &cache_));
     return lookup_.get();
   }
 
@@ -255,6 +257,7 @@ class Compactor {
   const TableOptions& options_;
   FileNames* names_;
   const KeyValueShape shape_;
+  LookupCache cache_;  // windows follow each other in key order: what one has read the next may need
   std::unique_ptr<TreeLookup> lookup_;
   std::vector<Section> pending_;
   std::vector<DataFileMeta> written_;
