@@ -134,8 +134,9 @@ void AddMaintenance(CLI::App* app, Chosen* chosen) {
       app->add_subcommand("compact", "Merge sorted runs, as the table's options ask or all into one");
   sub->add_option("TABLE", compact->table, "db.table or a table's folder")->required();
   sub->add_flag("--full", compact->full, "Merge everything into the deepest level");
-  CLI::Option* follow = sub->add_flag("--follow", compact->follow,
-                                      "Go on whenever the table has new rows, until interrupted: beside write-only writers");
+  CLI::Option* follow =
+      sub->add_flag("--follow", compact->follow,
+                    "Go on whenever the table has new rows, until interrupted: beside write-only writers");
   sub->add_option("--every", compact->every_seconds, "With --follow: seconds between two looks at the table")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.05, 86400.0))

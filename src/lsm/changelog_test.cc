@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "file/physical_columns.h"
+#include "io/fault_store.h"
 #include "lsm/bucket_tree.h"
 #include "lsm/levels.h"
 #include "lsm/test_table.h"
@@ -374,6 +375,69 @@ TEST(Changelog, OfAnOverwriteIsNone) {
   const FileChange change = overwriting->TakeChange();
   EXPECT_THAT(change.compact.changelog, IsEmpty());
   EXPECT_EQ(change.compact.added.at(0).level, Level(3));
+}
+
+std::shared_ptr<arrow::RecordBatch> Keys(const TestTable& table, int64_t rows, int32_t v) {
+  std::vector<int64_t> keys;
+  arrow::Int32Builder values;
+  for (int64_t k = 0; k < rows; ++k) {
+    keys.push_back(k);
+    EXPECT_TRUE(values.Append(v).ok());
+  }
+  return arrow::RecordBatch::Make(ToArrowSchema(table.schema->fields), rows,
+                                  {Int64s(keys), values.Finish().ValueOrDie()});
+}
+
+// A compaction that looks up, tells and marks, with one operation of the store failing. Gives whether the fault came.
+bool LookUpWithFault(int64_t at) {
+  SCOPED_TRACE("operation " + std::to_string(at));
+  TestTable table("k BIGINT NOT NULL, v INT", {"k"});
+  table.options.changelog_producer = ChangelogProducer::kLookup;
+  table.options.deletion_vectors = true;
+  const auto store = std::make_shared<FaultStore>(std::make_shared<MemoryStore>());
+  BucketFiles files = table.Files();
+  files.store = store.get();
+  files.index_directory = "/t/index";
+  const auto on_disk = [&] {
+    std::vector<std::string> names;
+    for (const char* folder : {"/t/bucket-0", "/t/index"})
+      for (const FileInfo& info : store->List(folder).ValueOrDie()) names.push_back(info.path);
+    return names;
+  };
+  const auto tree = BucketTree::Open({files, "w"}, {}).ValueOrDie();
+  HEADRACE_EXPECT_OK(tree->Append(Keys(table, 20000, 1), nullptr));
+  HEADRACE_EXPECT_OK(tree->Flush());
+  HEADRACE_EXPECT_OK(tree->ApplyCompaction(tree->RunCompaction(*tree->PickCompaction(true)).ValueOrDie()));
+  (void)tree->TakeChange();
+  HEADRACE_EXPECT_OK(tree->Append(Keys(table, 10, 2), nullptr));
+  HEADRACE_EXPECT_OK(tree->Flush());
+  const std::vector<std::string> before = on_disk();
+  store->SetPlan({FaultKind::kFail, at, [](StoreOperation op, const std::string&) {
+                    return op != StoreOperation::kDelete && op != StoreOperation::kList;
+                  }});
+  auto plan = tree->PickCompaction(false);
+  auto result = tree->RunCompaction(*plan);
+  if (!result.ok()) {
+    EXPECT_EQ(on_disk(), before);
+    HEADRACE_EXPECT_OK(tree->DropCompaction());
+    plan = tree->PickCompaction(false);
+    EXPECT_TRUE(plan.has_value()) << "it can be tried again";
+    result = tree->RunCompaction(*plan);
+  }
+  EXPECT_TRUE(result.ok()) << result.status();
+  HEADRACE_EXPECT_OK(tree->ApplyCompaction(*result));
+  const FileChange change = tree->TakeChange();
+  EXPECT_EQ(change.compact.changelog.at(0).row_count, 20);
+  EXPECT_EQ(change.compact.index_added.size(), 1U);
+  EXPECT_EQ(change.compact.index_added.at(0).deletion_vectors->at(0).cardinality, 10);
+  EXPECT_EQ(change.compact.removed.size(), 1U) << "the large file stays where it is";
+  return store->fired();
+}
+
+TEST(Changelog, AnyFailureOfTheStoreWhileLookingUpLeavesNoFileAndCanBeTriedAgain) {
+  int64_t at = 0;
+  while (LookUpWithFault(at) && !testing::Test::HasFailure()) ++at;
+  EXPECT_GT(at, 10);
 }
 
 }  // namespace

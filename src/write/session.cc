@@ -313,6 +313,7 @@ class TableSession final : public WriteSession {
       const BucketPlace& key = it->first;
       BucketWriter& writer = *it->second;
       const bool rebuild = done.rebuild.contains(key) || writer.stale();
+      if (writer.stale() && table_.options.needs_lookup()) unfinished_.insert(key);
       const bool touched = done.all_touched || done.touched.contains(key);
       const bool idle = !busy.contains(key) && !writer.dirty() && !writer.compaction_under_way();
       if (!rebuild && !touched && !idle) {
