@@ -164,6 +164,8 @@ void AddRead(CLI::App* app, Chosen* chosen) {
       ->type_name("N")
       ->check(WholeNumber(1));
   sub->add_flag("--ordered", arguments->read.key_ordered, "Rows of each bucket in key order");
+  sub->add_flag("--read-optimized", arguments->read.read_optimized,
+                "Only what compactions have brought to the deepest level: fast, and behind");
   AddOutputOptions(sub, &arguments->output);
   sub->footer(R"(
 Examples:

@@ -47,6 +47,8 @@ struct ReadOptions {
   std::optional<int64_t> snapshot;   // in the schema of its time; nothing: the latest, in the handle's
   int64_t batch_rows = 32768;
   bool key_ordered = false;  // rows of a bucket in key order
+  // Of a table with a primary key, only what compactions have brought to the deepest level: nothing is merged, and newer rows are missing.
+  bool read_optimized = false;
 };
 
 struct ChangesOptions {

@@ -186,6 +186,7 @@ class OpenedTable final : public TableHandle {
   static ScanOptions ScanOptionsOf(const ReadOptions& options) {
     return {.columns = options.columns,
             .key_ordered = options.key_ordered,
+            .read_optimized = options.read_optimized,
             .batch_rows = options.batch_rows,
             .pool = nullptr};
   }

@@ -23,15 +23,40 @@ Result<SchemaId> LatestSchemaId(const Table& table) {
   return *id;
 }
 
-Status CheckAgainstTable(const Table& table, const CommitPart& part, const std::optional<Snapshot>& latest) {
+// What the part makes of the index of `latest`.
+struct NewIndex {
+  std::optional<std::string> carried;  // the manifest as it is
+  std::vector<IndexManifestEntry> entries;
+};
+
+bool MayRemoveFiles(const CommitPart& part) { return part.kind != CommitKind::kAppend; }
+
+// Carried by name where nothing changes: without it all deletion vectors would vanish.
+Result<NewIndex> IndexOf(const Table& table, const CommitPart& part, const std::optional<Snapshot>& latest) {
+  NewIndex index;
+  if (latest.has_value()) index.carried = latest->index_manifest;
+  if (!part.touches_index() && !(index.carried.has_value() && MayRemoveFiles(part))) return index;
+  std::vector<IndexManifestEntry> before;
+  if (index.carried.has_value()) {
+    HEADRACE_ASSIGN_OR_RETURN(before, ReadIndexManifest(table, *index.carried));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(index.entries, CombineIndex(table, before, part.index_changes));
+  if (part.kind == CommitKind::kOverwrite) DropVectorsOfRemoved(part.delta, &index.entries);
+  if (part.touches_index() || index.entries != before) index.carried.reset();
+  return index;
+}
+
+Status CheckAgainstTable(const Table& table, const CommitPart& part, const std::optional<Snapshot>& latest,
+                         const NewIndex& index) {
   HEADRACE_RETURN_NOT_OK(CheckDelta(table, part.delta, part.kind));
-  if (part.kind == CommitKind::kAppend || part.delta.empty()) return Status::OK();
+  if (!MayRemoveFiles(part) || (part.delta.empty() && !part.touches_index())) return Status::OK();
   std::vector<ManifestEntry> live;
   if (latest.has_value()) {
     HEADRACE_ASSIGN_OR_RETURN(live,
                               LiveFiles(table, *latest, {.partitions = part.Partitions(), .bucket = {}}));
   }
-  return CheckConflicts(table, live, part.delta, part.kind);
+  HEADRACE_RETURN_NOT_OK(CheckConflicts(table, live, part.delta, part.kind));
+  return CheckDeletionVectors(table, live, part.delta, index.entries, part.index_changes);
 }
 
 int64_t RowsOf(const std::vector<ManifestEntry>& entries) {
@@ -61,18 +86,10 @@ Result<std::optional<std::string>> KeptStatistics(const Table& table, const Snap
   return latest.statistics;
 }
 
-Result<std::optional<std::string>> WriteIndex(const Table& table, const CommitPart& part,
-                                              const std::optional<Snapshot>& latest, ManifestWriter* writer) {
-  const std::optional<std::string> current = latest.has_value() ? latest->index_manifest : std::nullopt;
-  // Carried by name: without it all deletion vectors would vanish.
-  if (!part.touches_index()) return current;
-  std::vector<IndexManifestEntry> entries;
-  if (current.has_value()) {
-    HEADRACE_ASSIGN_OR_RETURN(entries, ReadIndexManifest(table, *current));
-  }
-  HEADRACE_ASSIGN_OR_RETURN(entries, CombineIndex(table, std::move(entries), part.index_changes));
-  if (entries.empty()) return std::nullopt;
-  HEADRACE_ASSIGN_OR_RETURN(const WrittenFile file, writer->WriteIndexManifest(entries));
+Result<std::optional<std::string>> WriteIndex(const NewIndex& index, ManifestWriter* writer) {
+  if (index.carried.has_value()) return index.carried;
+  if (index.entries.empty()) return std::nullopt;
+  HEADRACE_ASSIGN_OR_RETURN(const WrittenFile file, writer->WriteIndexManifest(index.entries));
   return file.name;
 }
 
@@ -115,7 +132,8 @@ std::optional<int64_t> Later(std::optional<int64_t> a, std::optional<int64_t> b)
 }
 
 Result<Snapshot> PrepareSnapshot(const Table& table, const CommitPart& part, const SnapshotFacts& facts,
-                                 const std::optional<Snapshot>& latest, ManifestWriter* writer) {
+                                 const std::optional<Snapshot>& latest, const NewIndex& index,
+                                 ManifestWriter* writer) {
   if (latest.has_value() && latest->id.value == INT64_MAX)
     return Unsupported("committing to table ", table.name,
                        ": its latest snapshot has the largest id there is, ", latest->id,
@@ -125,7 +143,7 @@ Result<Snapshot> PrepareSnapshot(const Table& table, const CommitPart& part, con
   snapshot.id = SnapshotId(latest.has_value() ? latest->id.value + 1 : 1);
   HEADRACE_ASSIGN_OR_RETURN(snapshot.schema_id, LatestSchemaId(table));
   HEADRACE_RETURN_NOT_OK(WriteLists(table, part, latest, writer, &snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(snapshot.index_manifest, WriteIndex(table, part, latest, writer));
+  HEADRACE_ASSIGN_OR_RETURN(snapshot.index_manifest, WriteIndex(index, writer));
   snapshot.commit_user = facts.user;
   snapshot.commit_identifier = facts.identifier;
   snapshot.commit_kind = part.kind;
@@ -247,9 +265,10 @@ Result<bool> MayPublish(const Table& table, const std::optional<Snapshot>& lates
 
 Result<AttemptResult> TryCommit(const Table& table, const CommitPart& part, const SnapshotFacts& facts,
                                 const std::optional<Snapshot>& latest) {
-  HEADRACE_RETURN_NOT_OK(CheckAgainstTable(table, part, latest));
+  HEADRACE_ASSIGN_OR_RETURN(const NewIndex index, IndexOf(table, part, latest));
+  HEADRACE_RETURN_NOT_OK(CheckAgainstTable(table, part, latest, index));
   ManifestWriter writer(table);
-  Result<Snapshot> prepared = PrepareSnapshot(table, part, facts, latest, &writer);
+  Result<Snapshot> prepared = PrepareSnapshot(table, part, facts, latest, index, &writer);
   if (!prepared.ok()) {
     writer.DeleteWritten();
     return prepared.status();

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "format/deletion_vector.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::string_view kHashIndex = "HASH";
-constexpr std::string_view kDeletionVectors = "DELETION_VECTORS";
 
 // What is deleted is identified by name, level and companions; its statistics are of no more use.
 DataFileMeta WithoutValueStats(DataFileMeta file) {
@@ -30,10 +32,14 @@ void AddIncrement(const Table& table, const BucketChange& change, const FileIncr
     part->changelog.push_back(entry_of(EntryKind::kAdd, file));
   for (IndexManifestEntry entry : increment.index_removed) {
     entry.kind = EntryKind::kDelete;
+    entry.partition = change.partition;
+    entry.bucket = change.bucket;
     part->index_changes.push_back(std::move(entry));
   }
   for (IndexManifestEntry entry : increment.index_added) {
     entry.kind = EntryKind::kAdd;
+    entry.partition = change.partition;
+    entry.bucket = change.bucket;
     part->index_changes.push_back(std::move(entry));
   }
 }
@@ -58,7 +64,7 @@ CommitPart AppendPart(const Table& table, const std::vector<BucketChange>& chang
   const bool removes = std::any_of(part.delta.begin(), part.delta.end(),
                                    [](const auto& entry) { return entry.kind == EntryKind::kDelete; });
   const bool hides = std::any_of(part.index_changes.begin(), part.index_changes.end(),
-                                 [](const auto& entry) { return entry.index_type == kDeletionVectors; });
+                                 [](const auto& entry) { return entry.index_type == kDeletionVectorsIndex; });
   if (removes || hides) part.kind = CommitKind::kOverwrite;
   return part;
 }
@@ -74,15 +80,21 @@ Result<std::vector<IndexManifestEntry>> CombineIndex(const Table& table,
                                                      std::vector<IndexManifestEntry> current,
                                                      const std::vector<IndexManifestEntry>& changes) {
   // The vectors of a table without buckets are spread over files; everywhere else a bucket has one file of a type.
+  const bool one_file_of_vectors = table.options.bucket != -1 || table.schema->has_primary_key();
   const auto replaces = [&](const IndexManifestEntry& added, const IndexManifestEntry& old) {
-    const bool one_a_bucket = added.index_type == kHashIndex ||
-                              (added.index_type == kDeletionVectors && table.options.bucket != -1) ||
-                              (added.index_type == kDeletionVectors && table.schema->has_primary_key());
-    return one_a_bucket ? SameBucketAndType(added, old) : added.file_name == old.file_name;
+    return added.index_type == kHashIndex ? SameBucketAndType(added, old) : added.file_name == old.file_name;
   };
   for (const IndexManifestEntry& change : changes) {
     if (change.kind == EntryKind::kAdd) {
       std::erase_if(current, [&](const IndexManifestEntry& old) { return replaces(change, old); });
+      const bool alone = change.index_type == kDeletionVectorsIndex && one_file_of_vectors;
+      const auto other = std::find_if(current.begin(), current.end(), [&](const IndexManifestEntry& old) {
+        return alone && SameBucketAndType(change, old);
+      });
+      if (other != current.end())
+        return CommitConflict("committing to table ", table.name, ": index file ", change.file_name, " (",
+                              table.Describe(change.partition, change.bucket), ") would take the place of ",
+                              other->file_name, ", which another commit has added");
       current.push_back(change);
       continue;
     }
@@ -94,6 +106,23 @@ Result<std::vector<IndexManifestEntry>> CombineIndex(const Table& table,
                             ") should be replaced, but another commit has removed it");
   }
   return current;
+}
+
+void DropVectorsOfRemoved(const std::vector<ManifestEntry>& delta, std::vector<IndexManifestEntry>* index) {
+  std::set<std::pair<BucketPlace, std::string>> gone;
+  for (const ManifestEntry& entry : delta)
+    if (entry.kind == EntryKind::kDelete) gone.insert({{entry.partition, entry.bucket}, entry.file.name});
+  for (const ManifestEntry& entry : delta)
+    if (entry.kind == EntryKind::kAdd) gone.erase({{entry.partition, entry.bucket}, entry.file.name});
+  if (gone.empty()) return;
+  std::erase_if(*index, [&](IndexManifestEntry& entry) {
+    if (entry.index_type != kDeletionVectorsIndex || !entry.deletion_vectors.has_value()) return false;
+    const size_t dropped = std::erase_if(*entry.deletion_vectors, [&](const DeletionVectorRange& range) {
+      return gone.contains({{entry.partition, entry.bucket}, range.data_file});
+    });
+    entry.row_count = static_cast<int64_t>(entry.deletion_vectors->size());
+    return dropped > 0 && entry.deletion_vectors->empty();
+  });
 }
 
 }  // namespace headrace

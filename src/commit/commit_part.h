@@ -31,10 +31,14 @@ struct CommitPart {
 CommitPart AppendPart(const Table& table, const std::vector<BucketChange>& changes);
 CommitPart CompactPart(const Table& table, const std::vector<BucketChange>& changes);
 
-// The complete new index: HASH and deletion vectors of a bucket replace what that bucket had, other entries go by file name. Entries
-// of types not known here are carried along. kCommitConflict when an entry to remove is not there.
+// The complete new index: the HASH file of a bucket replaces the one it had, other entries go by file name. Entries of types not known here
+// are carried along. kCommitConflict when an entry to remove is not there, or one of deletion vectors is added beside another of a bucket
+// that has one file of them: its writer did not know of the other.
 Result<std::vector<IndexManifestEntry>> CombineIndex(const Table& table,
                                                      std::vector<IndexManifestEntry> current,
                                                      const std::vector<IndexManifestEntry>& changes);
+
+// Leaves out the vectors for data files that the delta removes: what an overwrite does with those it did not ask for.
+void DropVectorsOfRemoved(const std::vector<ManifestEntry>& delta, std::vector<IndexManifestEntry>* index);
 
 }  // namespace headrace

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_set>
 
+#include "format/deletion_vector.h"
 #include "format/value.h"
 
 namespace headrace {
@@ -195,6 +197,46 @@ Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live
   HEADRACE_RETURN_NOT_OK(CheckDeletions(table, live, delta));
   if (kind == CommitKind::kCompact) HEADRACE_RETURN_NOT_OK(CheckDroppedDeletes(table, live, delta));
   return CheckLevels(table, live, delta);
+}
+
+Status CheckDeletionVectors(const Table& table, const std::vector<ManifestEntry>& live,
+                            const std::vector<ManifestEntry>& delta,
+                            const std::vector<IndexManifestEntry>& index,
+                            const std::vector<IndexManifestEntry>& added_index) {
+  using Name = std::pair<BucketPlace, std::string>;
+  const auto name_of = [](const ManifestEntry& entry) {
+    return Name({entry.partition, entry.bucket}, entry.file.name);
+  };
+  std::set<Name> removed;
+  std::set<Name> there;
+  for (const ManifestEntry& entry : live) there.insert(name_of(entry));
+  for (const ManifestEntry& entry : delta)
+    if (entry.kind == EntryKind::kDelete) removed.insert(name_of(entry));
+  for (const Name& name : removed) there.erase(name);
+  for (const ManifestEntry& entry : delta) {
+    if (entry.kind != EntryKind::kAdd) continue;
+    there.insert(name_of(entry));
+    removed.erase(name_of(entry));  // an upgrade
+  }
+  const auto is_added = [&](const IndexManifestEntry& entry) {
+    return std::any_of(added_index.begin(), added_index.end(), [&](const IndexManifestEntry& added) {
+      return added.kind == EntryKind::kAdd && added.file_name == entry.file_name;
+    });
+  };
+  for (const IndexManifestEntry& entry : index) {
+    if (entry.index_type != kDeletionVectorsIndex || !entry.deletion_vectors.has_value()) continue;
+    const bool added = is_added(entry);
+    for (const DeletionVectorRange& range : *entry.deletion_vectors) {
+      const Name name({entry.partition, entry.bucket}, range.data_file);
+      if (added ? there.contains(name) : !removed.contains(name)) continue;
+      return CommitConflict("committing to table ", table.name, ": the deletion vector for file ",
+                            range.data_file, " (", table.Describe(entry.partition, entry.bucket),
+                            ") in index file ", entry.file_name,
+                            added ? " is for a file that is not live: another commit has removed it"
+                                  : " would be left without its file: another commit has deleted rows of it");
+    }
+  }
+  return Status::OK();
 }
 
 std::vector<ManifestEntry> SharedSequences(const std::vector<ManifestEntry>& others,

@@ -23,6 +23,14 @@ Status CheckDelta(const Table& table, const std::vector<ManifestEntry>& delta, C
 Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live,
                       const std::vector<ManifestEntry>& delta, CommitKind kind);
 
+// Every deletion vector of `index`, the complete new one, that the change touches is for a file that is live after it: those of
+// `added_index`, and those for files that it removes. A vector left alone would hide rows of nothing, and a removed file may have been rewritten
+// without what another commit deleted in it meanwhile.
+Status CheckDeletionVectors(const Table& table, const std::vector<ManifestEntry>& live,
+                            const std::vector<ManifestEntry>& delta,
+                            const std::vector<IndexManifestEntry>& index,
+                            const std::vector<IndexManifestEntry>& added_index);
+
 // Files of `others` in a bucket where level-0 files that `delta` adds have sequence numbers no larger than theirs.
 // They came from a writer that started from the same base.
 std::vector<ManifestEntry> SharedSequences(const std::vector<ManifestEntry>& others,

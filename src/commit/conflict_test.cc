@@ -169,7 +169,7 @@ std::vector<std::string> Names(const std::vector<IndexManifestEntry>& entries) {
   return names;
 }
 
-TEST(IndexCombination, HashAndVectorFilesReplaceThoseOfTheirBucketAndUnknownTypesAreCarried) {
+TEST(IndexCombination, AHashFileReplacesThatOfItsBucketAndUnknownTypesAreCarried) {
   const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "2"}}).table;
   const std::vector<IndexManifestEntry> current = {Index("HASH", "h0"), Index("HASH", "h1", 1),
                                                    Index("DELETION_VECTORS", "d0"), Index("btree", "b0")};
@@ -177,6 +177,73 @@ TEST(IndexCombination, HashAndVectorFilesReplaceThoseOfTheirBucketAndUnknownType
       table, current, {Index("HASH", "h2"), Index("DELETION_VECTORS", "d1", 1), Index("btree", "b1")});
   ASSERT_TRUE(combined.ok());
   EXPECT_THAT(Names(*combined), ElementsAre("h1", "d0", "b0", "h2", "d1", "b1"));
+}
+
+// Two writers that each thought the bucket had no vectors: the later one would bring rows back that the first has deleted.
+TEST(IndexCombination, AVectorFileOfABucketReplacesOnlyTheOneItsWriterKnew) {
+  const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "2"}}).table;
+  const std::vector<IndexManifestEntry> current = {Index("DELETION_VECTORS", "d0"),
+                                                   Index("DELETION_VECTORS", "d1", 1)};
+  const auto combined =
+      CombineIndex(table, current,
+                   {Index("DELETION_VECTORS", "d0", 0, EntryKind::kDelete), Index("DELETION_VECTORS", "d2")});
+  ASSERT_TRUE(combined.ok()) << combined.status();
+  EXPECT_THAT(Names(*combined), ElementsAre("d1", "d2"));
+  const Status beside = CombineIndex(table, current, {Index("DELETION_VECTORS", "d3")}).status();
+  EXPECT_TRUE(IsKind(beside, ErrorKind::kCommitConflict)) << beside;
+  EXPECT_THAT(beside.message(), testing::HasSubstr("d0"));
+}
+
+IndexManifestEntry Vectors(std::string name, const std::vector<std::string>& files) {
+  IndexManifestEntry entry = Index("DELETION_VECTORS", std::move(name));
+  entry.deletion_vectors.emplace();
+  for (const std::string& file : files) entry.deletion_vectors->push_back({file, 1, 22, 1});
+  entry.row_count = static_cast<int64_t>(files.size());
+  return entry;
+}
+
+ManifestEntry FileEntry(EntryKind kind, std::string name, int32_t level = 0) {
+  ManifestEntry entry;
+  entry.kind = kind;
+  entry.partition = Index("", "").partition;
+  entry.bucket = Index("", "").bucket;
+  entry.file.name = std::move(name);
+  entry.file.level = Level(level);
+  return entry;
+}
+
+TEST(DeletionVectorConflicts, AVectorIsForAFileThatIsLiveAfterTheChange) {
+  const Table table = MakeTestTable("id INT, v INT", {"id"}, {{"bucket", "1"}}).table;
+  const std::vector<ManifestEntry> live = {FileEntry(EntryKind::kAdd, "a"), FileEntry(EntryKind::kAdd, "b")};
+  const auto check = [&](const std::vector<ManifestEntry>& delta, std::vector<IndexManifestEntry> index,
+                         const std::vector<IndexManifestEntry>& added) {
+    return CheckDeletionVectors(table, live, delta, index, added);
+  };
+  const IndexManifestEntry on_a = Vectors("d1", {"a"});
+  EXPECT_TRUE(check({}, {on_a}, {on_a}).ok());
+  const Status gone = check({}, {Vectors("d1", {"c"})}, {Vectors("d1", {"c"})});
+  EXPECT_TRUE(IsKind(gone, ErrorKind::kCommitConflict)) << gone;
+  EXPECT_THAT(gone.message(), testing::HasSubstr("file c"));
+  EXPECT_TRUE(check({FileEntry(EntryKind::kAdd, "c")}, {Vectors("d1", {"c"})}, {Vectors("d1", {"c"})}).ok());
+  // Rewritten without what the vector marks.
+  const Status left = check({FileEntry(EntryKind::kDelete, "a")}, {on_a}, {});
+  EXPECT_TRUE(IsKind(left, ErrorKind::kCommitConflict)) << left;
+  EXPECT_TRUE(check({FileEntry(EntryKind::kDelete, "b")}, {on_a}, {}).ok());
+  // An upgrade keeps the file and its vector.
+  EXPECT_TRUE(
+      check({FileEntry(EntryKind::kDelete, "a"), FileEntry(EntryKind::kAdd, "a", 5)}, {on_a}, {on_a}).ok());
+  // What another commit left wrong is not this one's conflict.
+  EXPECT_TRUE(check({FileEntry(EntryKind::kAdd, "x")}, {Vectors("d1", {"long gone"})}, {}).ok());
+}
+
+TEST(DeletionVectorConflicts, AnOverwriteTakesTheVectorsOfTheFilesItRemovesAlong) {
+  std::vector<IndexManifestEntry> index = {Vectors("d1", {"a", "b"}), Vectors("d2", {"c"}), Vectors("d3", {}),
+                                           Index("HASH", "h1")};
+  DropVectorsOfRemoved({FileEntry(EntryKind::kDelete, "a"), FileEntry(EntryKind::kDelete, "c"),
+                        FileEntry(EntryKind::kDelete, "b"), FileEntry(EntryKind::kAdd, "b", 1)},
+                       &index);
+  EXPECT_THAT(Names(index), ElementsAre("d1", "d3", "h1"));
+  EXPECT_EQ(index[0], Vectors("d1", {"b"}));
 }
 
 TEST(IndexCombination, VectorsOfATableWithoutBucketsGoByName) {

@@ -140,7 +140,7 @@ class Collector {
                                 UnlessGone(ReadIndexManifest(owner_->table_, *snapshot.index_manifest)));
       if (!entries.has_value()) return Status::OK();
       for (const IndexManifestEntry& entry : *entries) {
-        std::string path = IndexPath(owner_->table_, entry);
+        HEADRACE_ASSIGN_OR_RETURN(std::string path, IndexPath(owner_->table_, entry));
         if (!IsBelow(path, owner_->table_.path)) continue;
         if (!needed_->index.insert(path).second) continue;
         named_.emplace_back(std::move(path), entry.file_size_bytes);

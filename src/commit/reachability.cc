@@ -110,7 +110,10 @@ class Walk {
     if (!snapshot.index_manifest.has_value() || !files_.manifest.insert(*snapshot.index_manifest).second)
       return Status::OK();
     HEADRACE_ASSIGN_OR_RETURN(const auto entries, ReadIndexManifest(table_, *snapshot.index_manifest));
-    for (const IndexManifestEntry& entry : entries) files_.index.insert(IndexPath(table_, entry));
+    for (const IndexManifestEntry& entry : entries) {
+      HEADRACE_ASSIGN_OR_RETURN(std::string path, IndexPath(table_, entry));
+      files_.index.insert(std::move(path));
+    }
     return Status::OK();
   }
 
@@ -225,8 +228,10 @@ Result<std::vector<std::string>> PathsOf(const Table& table, const ManifestEntry
   return paths;
 }
 
-std::string IndexPath(const Table& table, const IndexManifestEntry& entry) {
-  return entry.external_path.value_or(table.path + "/index/" + entry.file_name);
+Result<std::string> IndexPath(const Table& table, const IndexManifestEntry& entry) {
+  if (entry.external_path.has_value()) return *entry.external_path;
+  HEADRACE_ASSIGN_OR_RETURN(const std::string directory, table.IndexDirectory(entry.partition, entry.bucket));
+  return directory + "/" + entry.file_name;
 }
 
 }  // namespace headrace

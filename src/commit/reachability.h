@@ -51,6 +51,6 @@ std::vector<ReachRoot> RootsOf(const std::vector<BranchHistory>& branches);
 
 // A data file and what lies beside it.
 Result<std::vector<std::string>> PathsOf(const Table& table, const ManifestEntry& entry);
-std::string IndexPath(const Table& table, const IndexManifestEntry& entry);
+Result<std::string> IndexPath(const Table& table, const IndexManifestEntry& entry);
 
 }  // namespace headrace

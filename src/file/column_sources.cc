@@ -167,9 +167,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> ShapeColumns(
       continue;
     }
     const auto at = std::lower_bound(roots.begin(), roots.end(), source.root) - roots.begin();
-    HEADRACE_ASSIGN_OR_RETURN(
-        std::shared_ptr<arrow::Array> column,
-        EvolveColumn(source.wanted.name, exact[static_cast<size_t>(at)], source.written, source.wanted.type, pool));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> column,
+                              EvolveColumn(source.wanted.name, exact[static_cast<size_t>(at)], source.written,
+                                           source.wanted.type, pool));
     columns.push_back(std::move(column));
   }
   return arrow::RecordBatch::Make(schema, rows, std::move(columns));

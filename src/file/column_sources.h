@@ -26,8 +26,8 @@ class Int96Values;
 // Where one column that is handed out comes from.
 struct ColumnSource {
   DataField wanted;
-  DataType written;       // as the file's schema declares it
-  int root = -1;          // top-level column of the Parquet file, -1: all null
+  DataType written;  // as the file's schema declares it
+  int root = -1;     // top-level column of the Parquet file, -1: all null
 };
 
 // One source a column of `columns`, in the order of ReadColumns. `partial`: the manifest says that the file holds only some columns of

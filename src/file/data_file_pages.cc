@@ -106,12 +106,14 @@ class ParquetPages final : public DataFilePages {
 
   Status CheckFooter(const TableSchema& written, const FileReadOptions& options) const {
     if (footer_->num_rows() != file_.row_count) {
-      return Corruption("the file has ", footer_->num_rows(), " rows, its manifest entry says ", file_.row_count);
+      return Corruption("the file has ", footer_->num_rows(), " rows, its manifest entry says ",
+                        file_.row_count);
     }
     return options.check_key_range ? CheckKeyRange(*footer_, written, file_) : Status::OK();
   }
 
-  Status FindParts(const TableSchema& written, const TableSchema& table, const std::vector<ReadColumns>& parts) {
+  Status FindParts(const TableSchema& written, const TableSchema& table,
+                   const std::vector<ReadColumns>& parts) {
     leaves_of_root_ = LeavesByRoot(*footer_->schema());
     for (const ReadColumns& columns : parts) {
       Part part;
@@ -203,7 +205,8 @@ class ParquetPageCursor final : public PageCursor {
       size_t end = i + 1;
       while (end < part.roots.size() && ranges[end] == ranges[i]) ++end;
       HEADRACE_RETURN_NOT_OK(ReadRoots({part.roots.data() + i, end - i}, place, ranges[i], part, &columns));
-      for (size_t c = i; c < end; ++c) columns[c] = columns[c]->Slice(place.first_row - ranges[i].begin, rows);
+      for (size_t c = i; c < end; ++c)
+        columns[c] = columns[c]->Slice(place.first_row - ranges[i].begin, rows);
       i = end;
     }
     return ShapeColumns(part.sources, part.roots, columns, rows, part.schema, file_.pool_);
@@ -237,8 +240,8 @@ class ParquetPageCursor final : public PageCursor {
   }
 
   // Appends the whole range of each column.
-  Status ReadRoots(std::span<const int> roots, const BlockPlace& place, const RowRange& range, const Part& part,
-                   Columns* columns) {
+  Status ReadRoots(std::span<const int> roots, const BlockPlace& place, const RowRange& range,
+                   const Part& part, Columns* columns) {
     pages_->Clear(place.row_group);
     std::vector<int> leaves;
     for (const int root : roots) {
@@ -253,7 +256,8 @@ class ParquetPageCursor final : public PageCursor {
     for (size_t i = 0; i < roots.size(); ++i) {
       const std::vector<int>& own = file_.leaves_of_root_[static_cast<size_t>(roots[i])];
       std::unique_ptr<Int96Values> int96;
-      if (HasInt96(*reader_->parquet_reader(), own)) int96 = Int96Values::Make(reader_->parquet_reader(), own);
+      if (HasInt96(*reader_->parquet_reader(), own))
+        int96 = Int96Values::Make(reader_->parquet_reader(), own);
       HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> exact,
                                 ExactColumn(part.sources, roots[i], raw[i], int96.get(), file_.pool_));
       columns->push_back(std::move(exact));
@@ -276,8 +280,8 @@ class ParquetPageCursor final : public PageCursor {
       pieces.push_back(batch->columns());
     }
     if (rows != wanted) {
-      return Corruption("the pages of rows ", range.begin, " to ", range.end, " of row group ", place.row_group,
-                        " hold ", rows, " rows");
+      return Corruption("the pages of rows ", range.begin, " to ", range.end, " of row group ",
+                        place.row_group, " hold ", rows, " rows");
     }
     if (pieces.size() == 1) return std::move(pieces[0]);
     Columns joined;

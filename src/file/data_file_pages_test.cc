@@ -22,7 +22,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr char kColumns[] =
-    "k BIGINT NOT NULL, j STRING NOT NULL, a INT, b STRING, c DECIMAL(20, 3), d ARRAY<INT>, e MAP<INT, STRING>, "
+    "k BIGINT NOT NULL, j STRING NOT NULL, a INT, b STRING, c DECIMAL(20, 3), d ARRAY<INT>, e MAP<INT, "
+    "STRING>, "
     "f ROW<x INT, y ARRAY<STRING>>, g BOOLEAN, h TIMESTAMP(9), i DOUBLE";
 constexpr char kPath[] = "/data-1.parquet";
 
@@ -58,8 +59,9 @@ class PagedFile {
     const auto table = arrow::Table::FromRecordBatches({batch}).ValueOrDie();
     auto arrow_properties = parquet::ArrowWriterProperties::Builder();
     if (random_.OneIn(4)) arrow_properties.enable_deprecated_int96_timestamps();
-    ASSERT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, random_.Between(300, 5000),
-                                           properties.build(), arrow_properties.build())
+    ASSERT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out,
+                                           random_.Between(300, 5000), properties.build(),
+                                           arrow_properties.build())
                     .ok());
     Put(out->Finish().ValueOrDie()->ToString());
     file_.row_count = rows;

@@ -117,8 +117,8 @@ Result<IndexManifestEntry> WriteOne(const DeletionFileSpec& spec, std::string na
     HEADRACE_ASSIGN_OR_RETURN(const DeletionVectorLength length,
                               ReadDeletionVectorLength(*block, entry.file_name));
     if (static_cast<int64_t>(bytes.size() + block->size()) > kMostOffset)
-      return Invalid("writing deletion vectors to ", spec.index_directory, "/", entry.file_name, ": more than ",
-                     kMostOffset, " bytes; compact the bucket fully");
+      return Invalid("writing deletion vectors to ", spec.index_directory, "/", entry.file_name,
+                     ": more than ", kMostOffset, " bytes; compact the bucket fully");
     entry.deletion_vectors->push_back({data_file, static_cast<int32_t>(bytes.size()),
                                        static_cast<int32_t>(length.in_manifest), vector->cardinality()});
     bytes += *block;

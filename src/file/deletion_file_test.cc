@@ -29,8 +29,7 @@ std::shared_ptr<const DeletionVector> VectorOf(const std::vector<int64_t>& posit
 
 bool Same(const DeletionVectors& a, const DeletionVectors& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first &&
-           x.second->Encode(true).ValueOrDie() == y.second->Encode(true).ValueOrDie();
+    return x.first == y.first && x.second->Encode(true).ValueOrDie() == y.second->Encode(true).ValueOrDie();
   });
 }
 

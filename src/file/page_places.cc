@@ -33,7 +33,8 @@ Result<ChunkBytes> BytesOf(const parquet::ColumnChunkMetaData& chunk, int leaf, 
   return bytes;
 }
 
-Result<ChunkPages> PlacesOf(const parquet::OffsetIndex* index, const ChunkBytes& chunk, int leaf, int64_t rows) {
+Result<ChunkPages> PlacesOf(const parquet::OffsetIndex* index, const ChunkBytes& chunk, int leaf,
+                            int64_t rows) {
   ChunkPages places;
   places.rows = rows;
   if (index == nullptr || index->page_locations().empty()) {
@@ -88,7 +89,8 @@ Result<PagePlaces> ReadPagePlaces(parquet::ParquetFileReader* reader, const std:
   for (int group = 0; group < footer->num_row_groups(); ++group) {
     const std::unique_ptr<parquet::RowGroupMetaData> meta = footer->RowGroup(group);
     if (meta->num_rows() == 0) continue;
-    const auto group_index = IndexOf(index.get(), group, leaves, {.column_index = false, .offset_index = true});
+    const auto group_index =
+        IndexOf(index.get(), group, leaves, {.column_index = false, .offset_index = true});
     for (const int leaf : leaves) {
       HEADRACE_ASSIGN_OR_RETURN(const ChunkBytes bytes, BytesOf(*meta->ColumnChunk(leaf), leaf, file_bytes));
       const auto offsets = group_index == nullptr ? nullptr : group_index->GetOffsetIndex(leaf);

@@ -36,9 +36,8 @@ void SelectedPages::Clear(int row_group) {
 Status SelectedPages::Select(int leaf, const ChunkPages& chunk, size_t first, size_t last) {
   const int64_t begin = chunk.pages[first].offset;
   const int64_t bytes = chunk.pages[last].offset + chunk.pages[last].bytes - begin;
-  HEADRACE_ASSIGN_OR_RETURN(
-      std::unique_ptr<arrow::Buffer> buffer,
-      arrow::AllocateBuffer(chunk.dictionary_bytes + bytes, properties_.memory_pool()));
+  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<arrow::Buffer> buffer,
+                            arrow::AllocateBuffer(chunk.dictionary_bytes + bytes, properties_.memory_pool()));
   const auto read = [&](int64_t offset, int64_t count, uint8_t* out) -> Status {
     HEADRACE_ASSIGN_OR_RETURN(const int64_t got, file_->ReadAt(offset, count, out));
     if (got == count) return Status::OK();
@@ -68,12 +67,12 @@ parquet::BloomFilterReader& SelectedPages::GetBloomFilterReader() {
 std::unique_ptr<parquet::PageReader> SelectedPages::PagesOf(int row_group, int leaf) const {
   const auto found = bytes_.find(leaf);
   const bool chosen = row_group == row_group_ && found != bytes_.end();
-  auto stream = std::make_shared<arrow::io::BufferReader>(chosen ? found->second
-                                                                 : std::make_shared<arrow::Buffer>(nullptr, 0));
+  auto stream = std::make_shared<arrow::io::BufferReader>(
+      chosen ? found->second : std::make_shared<arrow::Buffer>(nullptr, 0));
   const auto chunk = footer_->RowGroup(row_group)->ColumnChunk(leaf);
   // Some old writers marked pages as not compressed that were.
-  const bool always_compressed = footer_->writer_version().VersionLt(
-      parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
+  const bool always_compressed =
+      footer_->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
   return parquet::PageReader::Open(std::move(stream), chunk->num_values(), chunk->compression(), properties_,
                                    *footer_->schema()->Column(leaf), always_compressed);
 }

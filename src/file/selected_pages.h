@@ -19,8 +19,8 @@ namespace headrace {
 
 class SelectedPages final : public parquet::ParquetFileReader::Contents {
  public:
-  SelectedPages(std::shared_ptr<arrow::io::RandomAccessFile> file, std::shared_ptr<parquet::FileMetaData> footer,
-                const parquet::ReaderProperties& properties)
+  SelectedPages(std::shared_ptr<arrow::io::RandomAccessFile> file,
+                std::shared_ptr<parquet::FileMetaData> footer, const parquet::ReaderProperties& properties)
       : file_(std::move(file)), footer_(std::move(footer)), properties_(properties) {}
 
   // From now on the file is this row group, without any page.

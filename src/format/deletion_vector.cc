@@ -13,10 +13,10 @@
 namespace headrace {
 namespace {
 
-constexpr uint32_t kMagic32 = 1581511376;  // stored big-endian
-constexpr uint32_t kMagic64 = 1681511377;  // stored little-endian
-constexpr size_t kNumberBytes = 4;         // of length, magic and checksum each
-constexpr size_t kCountBytes = 8;          // of the bitmaps of the 64-bit form
+constexpr uint32_t kMagic32 = 1581511376;    // stored big-endian
+constexpr uint32_t kMagic64 = 1681511377;    // stored little-endian
+constexpr size_t kNumberBytes = 4;           // of length, magic and checksum each
+constexpr size_t kCountBytes = 8;            // of the bitmaps of the 64-bit form
 constexpr uint64_t kSmallestBitmap = 4 + 8;  // its key and an empty roaring bitmap
 constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
 constexpr int kHighShift = 32;
@@ -267,7 +267,8 @@ Result<DeletionVector> DeletionVector::Decode(std::string_view bytes, std::strin
   const std::string_view content = bytes.substr(kNumberBytes, bytes.size() - 2 * kNumberBytes);
   const uint32_t checksum = BigEndian(bytes, bytes.size() - kNumberBytes);
   if (checksum != ChecksumOf(content))
-    return Wrong(origin, Corruption("the checksum of a vector is ", ChecksumOf(content), ", it says ", checksum));
+    return Wrong(origin,
+                 Corruption("the checksum of a vector is ", ChecksumOf(content), ", it says ", checksum));
   const bool bitmap64 = length.in_manifest == length.bytes;
   const std::string_view bitmap = content.substr(kNumberBytes);
   DeletionVector vector;

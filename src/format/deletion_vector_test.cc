@@ -98,7 +98,9 @@ TEST(DeletionVector, JavasIndexFilesReencodeToTheSameBytes) {
 // Sparse positions, runs, dense ranges with holes and everything at once, so that all three kinds of container come.
 std::set<int64_t> RandomPositions(std::mt19937_64* random, int64_t base) {
   std::set<int64_t> positions;
-  const auto number = [random](int64_t most) { return static_cast<int64_t>((*random)() % static_cast<uint64_t>(most)); };
+  const auto number = [random](int64_t most) {
+    return static_cast<int64_t>((*random)() % static_cast<uint64_t>(most));
+  };
   const int64_t pieces = 1 + number(4);
   for (int64_t piece = 0; piece < pieces; ++piece) {
     const int64_t begin = base + number(400000);
@@ -197,7 +199,8 @@ TEST(DeletionVector, EveryFlippedBitAndEveryCutIsCorruptionThatNamesTheFile) {
       EXPECT_THAT(status.message(), HasSubstr("index-1"));
     }
     for (size_t size = 0; size < bytes.size(); ++size)
-      EXPECT_TRUE(IsKind(DeletionVector::Decode(bytes.substr(0, size), "index-1").status(), ErrorKind::kCorruption));
+      EXPECT_TRUE(
+          IsKind(DeletionVector::Decode(bytes.substr(0, size), "index-1").status(), ErrorKind::kCorruption));
     EXPECT_TRUE(IsKind(DeletionVector::Decode(bytes + "x", "index-1").status(), ErrorKind::kCorruption));
   }
 }

@@ -69,4 +69,8 @@ Status ReadCompactionOptions(const OptionReader& options, TableOptions* out);
 // Combinations that cannot work, for reading and writing alike.
 Status CheckCompactionOptions(const TableSchema& schema, const TableOptions& options);
 
+// deletion-vectors.…, deletion-vector.…, index-file-in-data-file-dir: format/deletion_options.cc.
+Status ReadDeletionOptions(const OptionReader& options, TableOptions* out);
+Status CheckDeletionOptions(const TableSchema& schema, const TableOptions& options, Access access);
+
 }  // namespace headrace

@@ -5,15 +5,17 @@
 namespace headrace {
 namespace {
 
-constexpr uint32_t kCookie = 12346;          // no container is stored as runs
-constexpr uint32_t kCookieWithRuns = 12347;  // in its lower half; the upper half is the number of containers - 1
+constexpr uint32_t kCookie = 12346;  // no container is stored as runs
+constexpr uint32_t kCookieWithRuns =
+    12347;  // in its lower half; the upper half is the number of containers - 1
 constexpr size_t kMostContainers = 1 << 16;
-constexpr size_t kOffsetsFrom = 4;       // fewer containers have no offsets when some are runs
-constexpr size_t kMostInArray = 4096;    // values; more are a bitmap
+constexpr size_t kOffsetsFrom = 4;     // fewer containers have no offsets when some are runs
+constexpr size_t kMostInArray = 4096;  // values; more are a bitmap
 constexpr size_t kBitmapBytes = 1 << 13;
 
 uint32_t Get16(std::string_view bytes, size_t at) {
-  return static_cast<unsigned char>(bytes[at]) | static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + 1])) << 8;
+  return static_cast<unsigned char>(bytes[at]) |
+         static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + 1])) << 8;
 }
 uint32_t Get32(std::string_view bytes, size_t at) { return Get16(bytes, at) | Get16(bytes, at + 2) << 16; }
 
@@ -160,7 +162,8 @@ void RoaringWriter::Add(std::span<const uint32_t> values) {
   const size_t runs = CountRuns(values);
   const bool dense = values.size() > kMostInArray;
   const size_t plain_bytes = dense ? kBitmapBytes : 2 * values.size();
-  Head head{values[0] >> 16, static_cast<uint32_t>(values.size()), plain_bytes > 2 + 4 * runs, bodies_.size()};
+  Head head{values[0] >> 16, static_cast<uint32_t>(values.size()), plain_bytes > 2 + 4 * runs,
+            bodies_.size()};
   if (head.as_runs) {
     AppendRuns(values, runs, &bodies_);
   } else if (dense) {

@@ -270,6 +270,7 @@ Status CheckTogether(const TableSchema& schema, const TableOptions& options, Acc
     return Invalid("table option 'changelog-producer' needs a primary key");
   }
   HEADRACE_RETURN_NOT_OK(CheckCompactionOptions(schema, options));
+  HEADRACE_RETURN_NOT_OK(CheckDeletionOptions(schema, options, access));
   if (access == Access::kRead) return Status::OK();
   HEADRACE_RETURN_NOT_OK(CheckRetention(options.retention));
   if (!schema.has_primary_key() && options.bucket == -1 &&
@@ -322,6 +323,7 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
   HEADRACE_RETURN_NOT_OK(ReadFiles(reader, schema.has_primary_key(), &result));
   HEADRACE_RETURN_NOT_OK(ReadSpilling(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadCompactionOptions(reader, &result));
+  HEADRACE_RETURN_NOT_OK(ReadDeletionOptions(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadMergeEngine(options, schema, access, &result));
   HEADRACE_RETURN_NOT_OK(ReadMetadata(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFieldModes(options, &result));

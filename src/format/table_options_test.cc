@@ -166,7 +166,7 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
   const Case cases[] = {
       {{{"merge-engine", "first-row"}}, false},
       {{{"merge-engine", "partial-update"}}, false},
-      {{{"deletion-vectors.enabled", "true"}}, false},
+      {{{"deletion-vectors.enabled", "true"}}, true},
       {{{"file.format", "orc"}}, false},
       {{{"branch", "dev"}}, false},
       {{{"type", "format-table"}}, false},
@@ -189,6 +189,27 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
     EXPECT_THAT(writing.message(), HasSubstr("'" + key + "'"));
     EXPECT_EQ(ParseTableOptions(Keyed(c.options), Access::kRead).ok(), c.readable) << key;
   }
+}
+
+TEST(ParseTableOptions, ReadsHowDeletedRowsAreMarked) {
+  const TableOptions options = ParseTableOptions(Keyed({{"deletion-vectors.enabled", "true"},
+                                                        {"deletion-vectors.bitmap64", "true"},
+                                                        {"deletion-vector.index-file.target-size", "1 kb"},
+                                                        {"compaction.delete-ratio-threshold", "0.5"},
+                                                        {"index-file-in-data-file-dir", "true"}}),
+                                                 Access::kRead)
+                                   .ValueOrDie();
+  EXPECT_TRUE(options.deletion_vectors && options.deletion_bitmap64 && options.index_beside_data);
+  EXPECT_TRUE(options.scans_skip_level_zero() && options.needs_lookup());
+  EXPECT_EQ(options.deletion_file_bytes, 1024);
+  EXPECT_EQ(options.delete_ratio_threshold, 0.5);
+  EXPECT_FALSE(ParseTableOptions(
+                   Keyed({{"deletion-vectors.enabled", "true"}, {"deletion-vectors.merge-on-read", "true"}}),
+                   Access::kRead)
+                   ->scans_skip_level_zero());
+  const Status wrong =
+      ParseTableOptions(Keyed({{"compaction.delete-ratio-threshold", "1.5"}}), Access::kRead).status();
+  EXPECT_TRUE(IsKind(wrong, ErrorKind::kInvalid)) << wrong;
 }
 
 TEST(ParseTableOptions, RefusesCompactionsThatCannotMakeTheirChangelog) {

@@ -17,8 +17,8 @@ struct FoldCase {
   std::string column;  // "v INT"
   std::string function;
   std::string steps;
-  std::string values;  // one each, a JSON list
-  std::string result;  // a JSON value, or "error: …" that the message must hold
+  std::string values;       // one each, a JSON list
+  std::string result;       // a JSON value, or "error: …" that the message must hold
   std::string option = "";  // "distinct", "ignore", "delimiter=;", "key=a", "limit=2", "order", "member"
 };
 std::ostream& operator<<(std::ostream& out, const FoldCase& c) {
@@ -98,8 +98,7 @@ TEST_P(Fold, GivesWhatTheTableSays) {
   }
   ASSERT_TRUE(reduced.ok()) << reduced.status();
   ASSERT_TRUE((*reduced)->ValidateFull().ok()) << (*reduced)->ValidateFull();
-  const auto wanted =
-      arrow::json::ArrayFromJSONString(type, "[null, " + c.result + "]").ValueOrDie();
+  const auto wanted = arrow::json::ArrayFromJSONString(type, "[null, " + c.result + "]").ValueOrDie();
   EXPECT_TRUE((*reduced)->Equals(wanted, arrow::EqualOptions().nans_equal(true)))
       << (*reduced)->ToString() << "\nwanted " << wanted->ToString();
 }
@@ -130,9 +129,10 @@ const FoldCase kFolds[] = {
     {"v DOUBLE", "sum", "+++", "[0.5, 0.25, null]", "0.75"},
     {"v FLOAT", "sum", "-+", "[0.5, 0.25]", "-0.25"},
     {"v DECIMAL(5, 2)", "sum", "++", R"(["999.98", "0.01"])", R"("999.99")"},
-    {"v DECIMAL(5, 2)", "sum", "++", R"(["999.99", "0.01"])", "error: sum 999.99 + 0.01 overflows DECIMAL(5, 2)"},
-    {"v DECIMAL(38, 0)", "sum", "++",
-     R"(["99999999999999999999999999999999999999", "1"])", "error: overflows DECIMAL(38, 0)"},
+    {"v DECIMAL(5, 2)", "sum", "++", R"(["999.99", "0.01"])",
+     "error: sum 999.99 + 0.01 overflows DECIMAL(5, 2)"},
+    {"v DECIMAL(38, 0)", "sum", "++", R"(["99999999999999999999999999999999999999", "1"])",
+     "error: overflows DECIMAL(38, 0)"},
     {"v DECIMAL(20, 2)", "sum", "-", R"(["1.25"])", R"("-1.25")"},
     // product
     {"v INT", "product", "+++", "[2, null, 5]", "10"},
@@ -245,8 +245,8 @@ const FoldCase kFolds[] = {
     {"v ARRAY<ROW<k INT, v STRING>>", "nested_update", "++",
      R"([[{"k": 1, "v": "a"}], [{"k": 2, "v": "b"}, {"k": 3, "v": "c"}, {"k": 1, "v": "z"}]])",
      R"([{"k": 1, "v": "z"}, {"k": 2, "v": "b"}])", "key limit2"},
-    {"v ARRAY<ROW<k INT, v STRING>>", "nested_update", "+++",
-     R"([null, [{"k": 2, "v": "b"}], null])", R"([{"k": 2, "v": "b"}])", "key"},
+    {"v ARRAY<ROW<k INT, v STRING>>", "nested_update", "+++", R"([null, [{"k": 2, "v": "b"}], null])",
+     R"([{"k": 2, "v": "b"}])", "key"},
 };
 INSTANTIATE_TEST_SUITE_P(Functions, Fold, testing::ValuesIn(kFolds));
 
@@ -284,7 +284,8 @@ TEST(RoaringArt, CutOrChangedBytesAreAnErrorOrAnotherBitmapButNeverACrash) {
   for (const std::string& bytes :
        {FromHex(kJava64), FromHex("3b30000001000003000100040001000a000a00000014000a00")}) {
     for (size_t size = 0; size < bytes.size(); ++size) {
-      EXPECT_FALSE(RoaringArt::Decode(bytes.substr(0, size)).ok() && DecodeRoaring(bytes.substr(0, size)).ok());
+      EXPECT_FALSE(RoaringArt::Decode(bytes.substr(0, size)).ok() &&
+                   DecodeRoaring(bytes.substr(0, size)).ok());
     }
     for (int i = 0; i < 5000; ++i) {
       std::string changed = bytes;

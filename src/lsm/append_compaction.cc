@@ -56,23 +56,56 @@ std::optional<std::vector<DataFileMeta>> PickAllNeighbours(std::vector<DataFileM
   return files;
 }
 
-// Small files, smallest first, until two target files are full; fewer when there are enough of them, or on demand.
+int64_t DeletedRows(const DataFileMeta& file, const DeletionVectors* deletions) {
+  if (deletions == nullptr) return 0;
+  const auto found = deletions->find(file.name);
+  return found == deletions->end() ? 0 : found->second->cardinality();
+}
+
+// Whether so many rows of a file are deleted that it is rewritten for that alone.
+bool IsWorn(const DataFileMeta& file, const DeletionVectors* deletions, const TableOptions& options,
+            bool full) {
+  const int64_t deleted = DeletedRows(file, deletions);
+  if (deleted == 0 || full) return deleted > 0;
+  return static_cast<double>(deleted) > options.delete_ratio_threshold * static_cast<double>(file.row_count);
+}
+
+// Worn files first, then small ones, smallest first, until two target files are full; without a worn one only when there are enough
+// of them, or on demand.
 std::optional<std::vector<DataFileMeta>> PickSmall(std::vector<DataFileMeta> files,
-                                                   const TableOptions& options, bool full) {
-  std::erase_if(files,
-                [&](const DataFileMeta& file) { return file.size_bytes >= CompactionFileBytes(options); });
-  std::stable_sort(files.begin(), files.end(),
-                   [](const DataFileMeta& a, const DataFileMeta& b) { return a.size_bytes < b.size_bytes; });
+                                                   const TableOptions& options, bool full,
+                                                   const DeletionVectors* deletions) {
+  const auto is_worn = [&](const DataFileMeta& file) { return IsWorn(file, deletions, options, full); };
+  std::erase_if(files, [&](const DataFileMeta& file) {
+    return file.size_bytes >= CompactionFileBytes(options) && !is_worn(file);
+  });
+  std::stable_sort(files.begin(), files.end(), [&](const DataFileMeta& a, const DataFileMeta& b) {
+    const bool worn = is_worn(a);
+    return worn != is_worn(b) ? worn : a.size_bytes < b.size_bytes;
+  });
+  const bool any_worn = !files.empty() && is_worn(files[0]);
   std::vector<DataFileMeta> bin;
   int64_t bytes = 0;
   for (DataFileMeta& file : files) {
     bytes += file.size_bytes + kOpenFileBytes;
     bin.push_back(std::move(file));
-    if (bin.size() > 1 && bytes >= options.target_file_bytes * 2) return InSequenceOrder(std::move(bin));
+    if ((bin.size() > 1 || any_worn) && bytes >= options.target_file_bytes * 2)
+      return InSequenceOrder(std::move(bin));
   }
-  const size_t enough = full ? 2 : static_cast<size_t>(std::max(options.append_compaction_min_files, 2));
+  const size_t enough = any_worn ? 1
+                        : full   ? 2
+                                 : static_cast<size_t>(std::max(options.append_compaction_min_files, 2));
   if (bin.size() < enough) return std::nullopt;
   return InSequenceOrder(std::move(bin));
+}
+
+// The first stretch of neighbours with deleted rows: they are rewritten where they stand.
+std::optional<std::vector<DataFileMeta>> PickWornNeighbours(const std::vector<DataFileMeta>& files,
+                                                            const DeletionVectors* deletions) {
+  const auto has_deleted = [&](const DataFileMeta& file) { return DeletedRows(file, deletions) > 0; };
+  const auto begin = std::find_if(files.begin(), files.end(), has_deleted);
+  if (begin == files.end()) return std::nullopt;
+  return std::vector<DataFileMeta>(begin, std::find_if_not(begin, files.end(), has_deleted));
 }
 
 }  // namespace
@@ -83,10 +116,13 @@ std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files) {
 }
 
 std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files,
-                                                              const TableOptions& options, bool full) {
-  if (options.bucket < 0) return PickSmall(std::move(files), options, full);
+                                                              const TableOptions& options, bool full,
+                                                              const DeletionVectors* deletions) {
+  if (options.bucket < 0) return PickSmall(std::move(files), options, full, deletions);
   files = InSequenceOrder(std::move(files));
-  return full ? PickAllNeighbours(std::move(files), options) : PickNeighbours(files, options);
+  if (!full) return PickNeighbours(files, options);
+  auto all = PickAllNeighbours(files, options);
+  return all.has_value() ? std::move(all) : PickWornNeighbours(files, deletions);
 }
 
 Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files,

@@ -19,11 +19,14 @@ inline bool ComesBefore(const DataFileMeta& a, const DataFileMeta& b) {
 }
 std::vector<DataFileMeta> InSequenceOrder(std::vector<DataFileMeta> files);
 
-// The files to join, in order, or nothing. `full`: as an explicit full compaction asks.
+// The files to join, in order, or nothing. `full`: as an explicit full compaction asks. `deletions` (null: none): a file of a table without
+// buckets of which so many rows are deleted (`compaction.delete-ratio-threshold`) is rewritten whatever its size, and alone if need be; a full
+// compaction takes every file with a deleted row.
 std::optional<std::vector<DataFileMeta>> PickAppendCompaction(std::vector<DataFileMeta> files,
-                                                              const TableOptions& options, bool full);
+                                                              const TableOptions& options, bool full,
+                                                              const DeletionVectors* deletions = nullptr);
 
-// One rewrite of `inputs`, in order. On failure no new file is left.
+// One rewrite of `inputs`, in order, without their deleted rows. On failure no new file is left.
 Result<FileIncrement> CompactAppend(const std::vector<DataFileMeta>& inputs, const BucketFiles& files,
                                     FileNames* names);
 

@@ -71,7 +71,8 @@ class HiddenRows {
 
   std::vector<std::string> Read(size_t file, int64_t batch_rows) {
     auto stream =
-        OpenConcatenation(Files(), {files_[file]->meta}, {.values = table_.ColumnNames()}, batch_rows).ValueOrDie();
+        OpenConcatenation(Files(), {files_[file]->meta}, {.values = table_.ColumnNames()}, batch_rows)
+            .ValueOrDie();
     return DrainLines(stream.get(), table_.schema->fields);
   }
   Result<std::unique_ptr<RowStream>> OpenMerged(MergePlan plan, int64_t batch_rows) {
@@ -90,8 +91,7 @@ class HiddenRows {
   }
   std::optional<std::string> Get(int64_t key) {
     const EncodedKey encoded = order_->Encode(std::vector{Value(key)}).ValueOrDie();
-    const auto found =
-        FindNewest(Files(), files_, *order_, encoded, {}, table_.ColumnNames()).ValueOrDie();
+    const auto found = FindNewest(Files(), files_, *order_, encoded, {}, table_.ColumnNames()).ValueOrDie();
     if (!found.has_value()) return std::nullopt;
     return LinesOf(table_.schema->fields, *found->row)[0];
   }
@@ -144,7 +144,8 @@ TEST(HiddenRows, BeyondTheFilesRowsAreCorruptionNamingIt) {
   const Status status =
       OpenConcatenation(rows.Files(), {rows.meta(0)}, {.values = {"k"}}, 10).ValueOrDie()->Next().status();
   EXPECT_TRUE(IsKind(status, ErrorKind::kCorruption)) << status;
-  EXPECT_THAT(status.message(), testing::AllOf(testing::HasSubstr(rows.meta(0).name), testing::HasSubstr("row 100")));
+  EXPECT_THAT(status.message(),
+              testing::AllOf(testing::HasSubstr(rows.meta(0).name), testing::HasSubstr("row 100")));
 }
 
 TEST(HiddenRows, TakeNoPartInAnyPlanOfAMergeNorInAGet) {

@@ -10,6 +10,7 @@
 #include "base/uuid.h"
 #include "file/physical_columns.h"
 #include "lsm/append_compaction.h"
+#include "lsm/bucket_index.h"
 #include "lsm/row_kinds.h"
 
 namespace headrace {
@@ -65,7 +66,8 @@ Status RowBucket::Flush() {
 std::optional<CompactionPlan> RowBucket::PickCompaction(bool full) {
   const TableOptions& options = *spec_.files.options;
   if (compacting_ || (options.write_only && !full)) return std::nullopt;
-  const std::optional<std::vector<DataFileMeta>> inputs = PickAppendCompaction(live_, options, full);
+  const std::optional<std::vector<DataFileMeta>> inputs =
+      PickAppendCompaction(live_, options, full, spec_.files.deletions.get());
   if (!inputs.has_value()) return std::nullopt;
   CompactionPlan plan;
   for (const DataFileMeta& meta : *inputs)
@@ -80,6 +82,14 @@ Result<CompactionResult> RowBucket::RunCompaction(const CompactionPlan& plan) co
   FileNames names(NewUuid(), *spec_.files.options);
   CompactionResult result;
   HEADRACE_ASSIGN_OR_RETURN(result.increment, CompactAppend(inputs, spec_.files, &names));
+  if (spec_.files.deletions == nullptr) return result;
+  const Status dropped = DropDeletions(spec_.files, spec_.index, &result.increment);
+  if (!dropped.ok()) {
+    (void)DeleteMade(result.increment, spec_.files);
+    return dropped;
+  }
+  result.deletions =
+      std::make_shared<const DeletionVectors>(DeletionsWithout(*spec_.files.deletions, inputs));
   return result;
 }
 
@@ -93,6 +103,8 @@ Status RowBucket::ApplyCompaction(const CompactionResult& result) {
   }
   live_.insert(live_.end(), result.increment.added.begin(), result.increment.added.end());
   live_ = InSequenceOrder(std::move(live_));
+  if (result.deletions != nullptr) spec_.files.deletions = result.deletions;
+  spec_.index = IndexAfter(std::move(spec_.index), result.increment);
   return changes_.AddCompacted(result.increment, spec_.files);
 }
 

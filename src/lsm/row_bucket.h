@@ -35,7 +35,7 @@ class RowBucket final : public BucketTree {
  private:
   RowBucket(BucketTreeSpec spec, const std::vector<DataFileMeta>& live);
 
-  const BucketTreeSpec spec_;
+  BucketTreeSpec spec_;  // changes with an applied compaction: its index entries and deletions
   FileNames names_;
   std::vector<DataFileMeta> live_;  // in sequence order
   std::vector<std::shared_ptr<arrow::RecordBatch>> buffer_;

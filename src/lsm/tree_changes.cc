@@ -48,13 +48,28 @@ Status TreeChanges::AddCompacted(const FileIncrement& compacted, const BucketFil
   }
   net.added.insert(net.added.end(), compacted.added.begin(), compacted.added.end());
   net.changelog.insert(net.changelog.end(), compacted.changelog.begin(), compacted.changelog.end());
-  std::vector<IndexManifestEntry> replaced;
-  for (const IndexManifestEntry& entry : compacted.index_removed)
-    (std::erase(net.index_added, entry) > 0 ? replaced : net.index_removed).push_back(entry);
-  net.index_added.insert(net.index_added.end(), compacted.index_added.begin(), compacted.index_added.end());
+  const Status index = AddIndex(compacted, files);
   const Status data = files.Delete(intermediate);
-  const Status index = DeleteIndexFiles(files.store, files.index_directory, replaced);
   return data.ok() ? index : data;
+}
+
+// An index file that was made here and is replaced already is listed nowhere.
+Status TreeChanges::AddIndex(const FileIncrement& compacted, const BucketFiles& files) {
+  FileIncrement& net = change_.compact;
+  std::vector<IndexManifestEntry> intermediate;
+  for (const IndexManifestEntry& gone : compacted.index_removed) {
+    const auto made_here =
+        std::find_if(net.index_added.begin(), net.index_added.end(),
+                     [&](const IndexManifestEntry& made) { return made.file_name == gone.file_name; });
+    if (made_here == net.index_added.end()) {
+      net.index_removed.push_back(gone);
+      continue;
+    }
+    intermediate.push_back(std::move(*made_here));
+    net.index_added.erase(made_here);
+  }
+  net.index_added.insert(net.index_added.end(), compacted.index_added.begin(), compacted.index_added.end());
+  return DeleteIndexFiles(files.store, files.index_directory, intermediate);
 }
 
 FileChange TreeChanges::Take() { return std::exchange(change_, {}); }

@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-// Deletes the files that an increment made: those added under a name that was not removed too (an upgrade keeps its file).
+// Deletes the files that an increment made: those added under a name that was not removed too (an upgrade keeps its file), and index files.
 Status DeleteMade(const FileIncrement& increment, const BucketFiles& files);
 
 class TreeChanges {
@@ -26,6 +26,8 @@ class TreeChanges {
   Status Discard(const BucketFiles& files);
 
  private:
+  Status AddIndex(const FileIncrement& compacted, const BucketFiles& files);
+
   FileChange change_;
 };
 

@@ -1,11 +1,11 @@
 // The index manifest of a state: index files are there, deletion vectors are for live files and inside their index file.
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include <zlib.h>
-
 #include "file/manifest_file.h"
+#include "format/deletion_vector.h"
 #include "maintain/check_states.h"
 
 namespace headrace {
@@ -14,51 +14,19 @@ namespace {
 constexpr std::string_view kHash = "HASH";
 constexpr int64_t kHashBytes = 4;
 
-constexpr uint32_t kMark32 = 1581511376;  // of a 32-bit vector, big-endian
-constexpr uint32_t kMark64 = 1681511377;  // of a 64-bit vector, little-endian
-constexpr size_t kNumberBytes = 4;
-
-uint32_t BigEndian(std::string_view bytes, size_t at) {
-  uint32_t number = 0;
-  for (size_t i = 0; i < kNumberBytes; ++i) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return number;
-}
-
-// What is wrong with the block of one vector: a length, its mark and bitmap, a checksum over these. Empty: nothing.
-// Source: DeletionVectorsIndexFile, DeletionVector.read.
-std::string WrongWith(const DeletionVectorRange& range, std::string_view file) {
-  const auto offset = static_cast<size_t>(range.offset);
-  if (offset + 2 * kNumberBytes > file.size()) return "it ends before its mark";
-  const size_t length = BigEndian(file, offset);
-  const size_t begin = offset + kNumberBytes;
-  if (length < kNumberBytes || length > file.size() - begin || file.size() - begin - length < kNumberBytes)
-    return Told("its length is ", length);
-  const uint32_t mark = BigEndian(file, begin);
-  // The 32-bit form is told without length and checksum, the 64-bit form with both.
-  const size_t told = mark == kMark32 ? length : length + 2 * kNumberBytes;
-  if (mark != kMark32 && __builtin_bswap32(mark) != kMark64) return Told("its mark is ", mark);
-  if (static_cast<size_t>(range.length) != told)
-    return Told("it is ", told, " bytes long, its manifest says ", range.length);
-  const auto* content = reinterpret_cast<const unsigned char*>(file.data()) + begin;
-  const auto sum = static_cast<uint32_t>(crc32_z(crc32_z(0, nullptr, 0), content, length));
-  return sum == BigEndian(file, begin + length) ? "" : "its checksum is wrong";
-}
-
-void CheckBlocks(CheckRun* run, const IndexManifestEntry& entry, const std::string& path) {
-  if (!run->options.data || !entry.deletion_vectors.has_value()) return;
-  const Result<std::string> bytes = ReadBounded(run->store.get(), path, kMostManifestBytes);
-  if (!bytes.ok())
-    return run->Add(FindingKind::kDeletionVectorUnreadable, path, bytes.status().message(), "an index file");
-  if (bytes->empty() || bytes->front() != 1) {
-    run->Add(FindingKind::kDeletionVectorUnreadable, path, "another version", "version 1 in the first byte");
-    return;
-  }
-  for (const DeletionVectorRange& range : *entry.deletion_vectors) {
-    const std::string wrong = WrongWith(range, *bytes);
-    if (wrong.empty()) continue;
-    run->Add(FindingKind::kDeletionVectorUnreadable, path, "the vector for " + range.data_file + ": " + wrong,
-             "a whole vector");
-  }
+// The vector of a range, decoded; what is wrong with its bytes else. Source: DeletionVectorsIndexFile, DeletionVector.read.
+Result<DeletionVector> VectorAt(const DeletionVectorRange& range, std::string_view file,
+                                const std::string& path) {
+  const auto lies_outside = [&](int64_t bytes) {
+    return range.offset < 0 || range.offset + bytes > static_cast<int64_t>(file.size());
+  };
+  if (lies_outside(kDeletionVectorHeadBytes)) return Corruption("it ends before its mark");
+  const std::string_view rest = file.substr(static_cast<size_t>(range.offset));
+  HEADRACE_ASSIGN_OR_RETURN(const DeletionVectorLength length, ReadDeletionVectorLength(rest, path));
+  if (lies_outside(length.bytes)) return Corruption("its length is ", length.bytes);
+  if (range.length != length.in_manifest)
+    return Corruption("it is ", length.in_manifest, " bytes long, its manifest says ", range.length);
+  return DeletionVector::Decode(rest.substr(0, static_cast<size_t>(length.bytes)), path);
 }
 
 using LiveRows =
@@ -96,6 +64,43 @@ void CheckVectors(CheckRun* run, const IndexManifestEntry& entry, const std::str
   }
 }
 
+void CheckBlock(CheckRun* run, const DeletionVectorRange& range, std::string_view bytes,
+                const std::string& path, std::optional<int64_t> rows) {
+  const Result<DeletionVector> vector = VectorAt(range, bytes, path);
+  if (!vector.ok()) {
+    run->Add(FindingKind::kDeletionVectorUnreadable, path,
+             "the vector for " + range.data_file + ": " + vector.status().message(), "a whole vector");
+    return;
+  }
+  const int64_t beyond = rows.has_value() ? vector->NextDeleted(*rows) : -1;
+  if (beyond >= 0) {
+    run->Add(FindingKind::kDeletionVectorOutOfRange, path,
+             Told("the vector for ", range.data_file, " deletes row ", beyond),
+             Told("positions below its ", *rows, " rows"));
+  }
+  if (range.cardinality.value_or(vector->cardinality()) != vector->cardinality()) {
+    run->Add(FindingKind::kDeletionVectorCountWrong, path,
+             Told("the vector for ", range.data_file, " deletes ", vector->cardinality(), " rows"),
+             Told(*range.cardinality, ", as its manifest says"));
+  }
+}
+
+void CheckBlocks(CheckRun* run, const IndexManifestEntry& entry, const std::string& path,
+                 const LiveRows& live) {
+  if (!run->options.data || !entry.deletion_vectors.has_value()) return;
+  const Result<std::string> bytes = ReadBounded(run->store.get(), path, kMostManifestBytes);
+  if (!bytes.ok())
+    return run->Add(FindingKind::kDeletionVectorUnreadable, path, bytes.status().message(), "an index file");
+  if (bytes->empty() || bytes->front() != 1) {
+    run->Add(FindingKind::kDeletionVectorUnreadable, path, "another version", "version 1 in the first byte");
+    return;
+  }
+  for (const DeletionVectorRange& range : *entry.deletion_vectors) {
+    const auto rows = live.find({entry.partition.bytes, range.data_file});
+    CheckBlock(run, range, *bytes, path, rows == live.end() ? std::nullopt : std::optional(rows->second));
+  }
+}
+
 void CheckIndexFile(CheckRun* run, const Root& root, const IndexManifestEntry& entry,
                     const std::string& manifest, const LiveRows& live) {
   if (entry.external_path.has_value()) return;  // outside the table: its store is not at hand
@@ -127,7 +132,20 @@ void CheckIndexFile(CheckRun* run, const Root& root, const IndexManifestEntry& e
              Told(kHashBytes, " bytes for each of the ", entry.row_count, " hashes its manifest counts"));
   }
   CheckVectors(run, entry, path, live);
-  CheckBlocks(run, entry, path);
+  CheckBlocks(run, entry, path, live);
+}
+
+using FilesWithVector = std::set<std::pair<BucketPlace, std::string>>;
+
+// Which of two vectors holds, no reader can tell.
+void CheckRepeated(CheckRun* run, const IndexManifestEntry& entry, const std::string& manifest,
+                   FilesWithVector* seen) {
+  if (entry.index_type != kDeletionVectorsIndex || !entry.deletion_vectors.has_value()) return;
+  for (const DeletionVectorRange& range : *entry.deletion_vectors) {
+    if (seen->insert({{entry.partition, entry.bucket}, range.data_file}).second) continue;
+    run->Add(FindingKind::kDeletionVectorRepeated, manifest,
+             "a second vector for " + range.data_file + ", in " + entry.file_name, "one vector a data file");
+  }
 }
 
 }  // namespace
@@ -154,6 +172,7 @@ void CheckIndexes(CheckRun* run, const Root& root, const NamedState& state,
     return;
   }
   const LiveRows rows = RowsOf(live);
+  FilesWithVector seen;
   for (const IndexManifestEntry& entry : *entries) {
     if (entry.kind != EntryKind::kAdd) {
       run->Add(FindingKind::kIndexManifestUnreadable, path, "an entry that deletes " + entry.file_name,
@@ -161,6 +180,7 @@ void CheckIndexes(CheckRun* run, const Root& root, const NamedState& state,
       continue;
     }
     CheckIndexFile(run, root, entry, path, rows);
+    CheckRepeated(run, entry, path, &seen);
   }
 }
 

@@ -165,11 +165,15 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
     {"deletion-vector-without-file", kDamage, "A deletion vector is for a data file that is not live.",
      "Deletions may be lost with it. Report the writer."},
     {"deletion-vector-out-of-range", kDamage,
-     "A deletion vector lies outside its index file, or deletes more rows than the data file has.",
+     "A deletion vector lies outside its index file, or deletes rows that the data file does not have.",
      kWriterFault},
 
     {"deletion-vector-unreadable", kDamage,
      "The bytes of a deletion vector have a wrong length, mark or checksum (told with `--data`).", kRestore},
+    {"deletion-vector-count-wrong", kDamage,
+     "A deletion vector deletes another number of rows than its manifest says (told with `--data`).",
+     kFileIsNotWhatWasWritten},
+    {"deletion-vector-repeated", kDamage, "A data file has two deletion vectors.", kWriterFault},
 
     // Rows, with --data.
     {"data-file-unreadable", kDamage,

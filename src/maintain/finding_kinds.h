@@ -74,6 +74,8 @@ enum class FindingKind {
   kDeletionVectorWithoutFile,
   kDeletionVectorOutOfRange,
   kDeletionVectorUnreadable,
+  kDeletionVectorCountWrong,
+  kDeletionVectorRepeated,
 
   kDataFileUnreadable,
   kRowCountWrong,

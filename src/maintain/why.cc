@@ -63,6 +63,8 @@ struct Version {
   std::shared_ptr<arrow::RecordBatch> columns;  // one row, as it was read
   LoadedRows ordered;                           // the same row, ready to compare
   const MergeFile* file = nullptr;
+  bool deleted = false;    // marked by a deletion vector
+  bool unscanned = false;  // in a file of level 0 that scans pass over
 
   int8_t kind() const { return ordered.kinds[0]; }
   int64_t number() const { return ordered.numbers[0]; }
@@ -73,7 +75,7 @@ struct Bucket {
   BucketId number;
   std::vector<MergeFile> files;  // that may hold the key, the oldest first
   std::vector<TreeFilePtr> skipped;
-  std::vector<Version> versions;  // the newest first; those that take no part at the end
+  std::vector<Version> versions;  // the newest first; those that do not count at the end
 };
 
 class Explanation {
@@ -108,7 +110,9 @@ class Explanation {
     EntryFilter filter;
     filter.detail = EntryDetail::kWithoutStatistics;
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> live, LiveFiles(table_, snapshot, filter));
+    HEADRACE_ASSIGN_OR_RETURN(index_, IndexFiles::Read(table_, snapshot));
     std::map<BucketPlace, std::vector<TreeFilePtr>> files;
+    SchemaId oldest = schema_.id;
     for (const ManifestEntry& entry : live) {
       HEADRACE_ASSIGN_OR_RETURN(const bool wanted, IsWantedPartition(table_, key_, entry.partition));
       HEADRACE_ASSIGN_OR_RETURN(
@@ -116,7 +120,11 @@ class Explanation {
           BucketOfKey(schema_, table_.options.bucket_function, key_, entry.total_buckets));
       if (!wanted || (bucket.has_value() && *bucket != entry.bucket)) continue;
       HEADRACE_ASSIGN_OR_RETURN(TreeFilePtr file, MakeTreeFile(order_, entry.file));
+      oldest = std::min(oldest, file->meta.schema_id);
       files[{entry.partition, entry.bucket}].push_back(std::move(file));
+    }
+    if (table_.options.deletion_vectors) {
+      HEADRACE_ASSIGN_OR_RETURN(without_vectors_, LastSchemaWithoutDeletionVectors(table_, oldest));
     }
     for (auto& [place, among] : files)
       buckets_.push_back(Divide(place.first, place.second, std::move(among)));
@@ -140,20 +148,38 @@ class Explanation {
   }
 
   Status FindVersions(Bucket* bucket) const {
+    // All rows are read, also those that are marked deleted.
     HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
                               FilesOf(table_, bucket->partition, bucket->number, pool_));
     for (const MergeFile& file : bucket->files) {
+      const DataFileMeta& meta = file.file->meta;
       auto version = FindIn(files, file);
       if (!version.ok()) return WithContext("explaining a key of table " + table_.name, version.status());
-      if (version->has_value()) bucket->versions.push_back(**std::move(version));
+      if (!version->has_value()) continue;
+      (*version)->unscanned = !IsScanned(table_.options, meta, without_vectors_);
+      HEADRACE_ASSIGN_OR_RETURN((*version)->deleted, IsDeleted(*bucket, meta, (*version)->ordered.first_row));
+      bucket->versions.push_back(**std::move(version));
     }
     std::stable_sort(bucket->versions.begin(), bucket->versions.end(),
                      [&](const Version& a, const Version& b) {
-                       const bool a_counts = TakesPart(a.kind(), policy_);
-                       if (a_counts != TakesPart(b.kind(), policy_)) return a_counts;
+                       if (Counts(a) != Counts(b)) return Counts(a);
                        return CompareVersions(a.ordered, 0, b.ordered, 0, /*by_age=*/false) > 0;
                      });
     return Status::OK();
+  }
+
+  Result<bool> IsDeleted(const Bucket& bucket, const DataFileMeta& file, int64_t position) const {
+    const BucketPlace place(bucket.partition, bucket.number);
+    HEADRACE_ASSIGN_OR_RETURN(
+        const std::shared_ptr<const DeletionVectors> vectors,
+        ReadDeletions(table_, place, index_.DeletionsOf(place, std::vector{file.name})));
+    if (vectors == nullptr) return false;
+    const auto vector = vectors->find(file.name);
+    return vector != vectors->end() && vector->second->IsDeleted(position);
+  }
+
+  bool Counts(const Version& version) const {
+    return TakesPart(version.kind(), policy_) && !version.deleted && !version.unscanned;
   }
 
   Result<std::optional<Version>> FindIn(const BucketFiles& files, const MergeFile& file) const {
@@ -175,6 +201,7 @@ class Explanation {
       version.ordered.kinds = rows.kinds + row;
       version.ordered.numbers = rows.numbers + row;
       version.ordered.file = &file;
+      version.ordered.first_row = rows.first_row + row;
       if (!columns_.sequences.empty()) {
         std::vector<std::shared_ptr<arrow::Array>> fields;
         for (const int position : columns_.sequences) fields.push_back(version.columns->column(position));
@@ -220,13 +247,16 @@ class Explanation {
 
   Result<std::string> Verdict(const std::vector<Version>& versions, size_t i) const {
     const Version& version = versions[i];
+    if (version.deleted) return std::string("deleted: a deletion vector marks its row");
+    if (version.unscanned)
+      return std::string("not shown yet: scans pass over level 0 until a compaction has taken it in");
     if (!TakesPart(version.kind(), policy_)) return std::string("passed over: ignore-delete is set");
     if (policy_.engine != MergeEngine::kDeduplicate) return std::string(i == 0 ? "the newest" : "older");
     if (i > 0) {
       HEADRACE_ASSIGN_OR_RETURN(const std::string reason, Reason(versions[0], version));
       return "loses: the newest has the " + reason;
     }
-    const bool alone = versions.size() == 1 || !TakesPart(versions[1].kind(), policy_);
+    const bool alone = versions.size() == 1 || !Counts(versions[1]);
     std::string reason = "the only version";
     if (!alone) {
       HEADRACE_ASSIGN_OR_RETURN(reason, Reason(version, versions[1]));
@@ -267,8 +297,9 @@ class Explanation {
                                   "keys " + (low == high ? low : low + " … " + high)});
     }
     // Of several buckets that hold the key the first one with a row tells, as in a look-up by key.
-    const bool has_row = !bucket.versions.empty() && TakesPart(bucket.versions[0].kind(), policy_) &&
-                         !IsRetract(bucket.versions[0].kind());
+    const bool counts = !bucket.versions.empty() && Counts(bucket.versions[0]);
+    any_counts_ |= counts;
+    const bool has_row = counts && !IsRetract(bucket.versions[0].kind());
     if (has_row && policy_.engine == MergeEngine::kDeduplicate) {
       if (!history->winner.has_value()) history->winner = first;
       ++buckets_with_row_;
@@ -284,9 +315,8 @@ class Explanation {
       history->conclusion =
           "the table's merge-engine makes one row of these versions, oldest first; get shows it";
     } else if (!history->winner.has_value()) {
-      history->conclusion = TakesPart(KindOf(history->versions[0]), policy_)
-                                ? "the newest version is a delete: no row"
-                                : "every version is passed over: no row";
+      history->conclusion = any_counts_ ? "the newest version is a delete: no row"
+                                        : "no version counts, each for its own reason: no row";
     } else {
       const KeyVersion& winner = history->versions[*history->winner];
       history->conclusion = winner.file + " " + winner.verdict;
@@ -295,13 +325,6 @@ class Explanation {
             Told("; ", buckets_with_row_,
                  " partitions or buckets hold a row of the key, and a scan gives them all");
     }
-  }
-
-  static int8_t KindOf(const KeyVersion& version) {
-    for (const RowKind kind : {RowKind::kInsert, RowKind::kUpdateBefore, RowKind::kUpdateAfter}) {
-      if (version.row_kind == ShortName(kind)) return static_cast<int8_t>(kind);
-    }
-    return static_cast<int8_t>(RowKind::kDelete);
   }
 
   const Table& table_;
@@ -313,7 +336,10 @@ class Explanation {
   EncodedKey encoded_;
   MergeColumns columns_;
   std::vector<Bucket> buckets_;
+  IndexFiles index_;
+  SchemaId without_vectors_{-1};
   int buckets_with_row_ = 0;
+  bool any_counts_ = false;
 };
 
 }  // namespace
@@ -326,7 +352,6 @@ Result<KeyHistory> ExplainKey(const Table& table, const Snapshot& snapshot,
                               const std::vector<std::pair<std::string, Value>>& key,
                               arrow::MemoryPool* pool) {
   HEADRACE_ASSIGN_OR_RETURN(NamedValues values, CheckedKey(table, key));
-  HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
   return Explanation::Make(table, snapshot, std::move(values), pool);
 }
 

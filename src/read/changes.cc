@@ -212,12 +212,13 @@ Result<std::unique_ptr<ChangeStream>> ChangeStream::Open(const Table& table, Cha
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table,
                                                                          const Snapshot& snapshot,
                                                                          const ScanOptions& options) {
-  HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
   EntryFilter filter;
   filter.detail = EntryDetail::kWithoutStatistics;
   HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot, filter));
   std::erase_if(live, [&](const ManifestEntry& entry) { return !IsVisible(table, entry.file); });
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanSplits(table, std::move(live)));
+  HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits,
+                            PlanSplits(table, std::move(live), index, ScanView::kEveryLevel));
   return OpenSplits(table, std::move(splits), options, FilesNamedBy{snapshot.id});
 }
 

@@ -1,4 +1,5 @@
 // One row by its primary key.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -38,6 +39,35 @@ Result<NamedValues> NamedKey(const Table& table, const std::vector<Value>& prima
 // Files by (partition, bucket).
 using FilesByBucket = std::map<BucketPlace, std::vector<TreeFilePtr>>;
 
+// Of what a scan would read; the others are left out.
+Status KeepScanned(const Table& table, FilesByBucket* buckets) {
+  if (!table.options.scans_skip_level_zero()) return Status::OK();
+  SchemaId oldest = table.schema->id;
+  for (const auto& [place, files] : *buckets)
+    for (const TreeFilePtr& file : files) oldest = std::min(oldest, file->meta.schema_id);
+  SchemaId without_vectors(-1);
+  if (table.options.deletion_vectors) {
+    HEADRACE_ASSIGN_OR_RETURN(without_vectors, LastSchemaWithoutDeletionVectors(table, oldest));
+  }
+  for (auto& [place, files] : *buckets)
+    std::erase_if(files, [&](const TreeFilePtr& file) {
+      return !IsScanned(table.options, file->meta, without_vectors);
+    });
+  return Status::OK();
+}
+
+// The files without the rows that deletion vectors mark in those of `among` that may hold the key.
+Result<BucketFiles> LiveRowsOf(const Table& table, const BucketPlace& place, const IndexFiles& index,
+                               const std::vector<TreeFilePtr>& among, const EncodedKey& key,
+                               arrow::MemoryPool* pool) {
+  HEADRACE_ASSIGN_OR_RETURN(BucketFiles files, FilesOf(table, place.first, place.second, pool));
+  std::vector<std::string> names;
+  for (const TreeFilePtr& file : among)
+    if (file->min_key <= key && key <= file->max_key) names.push_back(file->meta.name);
+  HEADRACE_ASSIGN_OR_RETURN(files.deletions, ReadDeletions(table, place, index.DeletionsOf(place, names)));
+  return files;
+}
+
 // The files that may hold the key. A bucket that it does not hash to is left out, and other partitions where the key tells its own.
 Result<FilesByBucket> FilesThatMayHold(const Table& table, const Snapshot& snapshot, const NamedValues& key,
                                        const KeyOrder& order) {
@@ -69,16 +99,17 @@ Result<std::shared_ptr<arrow::RecordBatch>> FindByKey(const Table& table, const 
   const TableSchema& schema = *table.schema;
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> columns, ColumnsWanted(table, options.columns));
   HEADRACE_ASSIGN_OR_RETURN(const NamedValues key, NamedKey(table, primary_key));
-  HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
+  HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
   const std::vector<std::string> trimmed = schema.TrimmedPrimaryKeys();
   HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order, KeyOrder::OfKey(schema.TypesOf(trimmed)));
   HEADRACE_ASSIGN_OR_RETURN(const EncodedKey encoded, order.Encode(ValuesOf(key, trimmed)));
-  HEADRACE_ASSIGN_OR_RETURN(const FilesByBucket buckets, FilesThatMayHold(table, snapshot, key, order));
+  HEADRACE_ASSIGN_OR_RETURN(FilesByBucket buckets, FilesThatMayHold(table, snapshot, key, order));
+  HEADRACE_RETURN_NOT_OK(KeepScanned(table, &buckets));
   const MergePolicy policy = MergePolicyOf(table.options, /*drop_deletes=*/true);
   for (const auto& [place, among] : buckets) {
-    HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
-                              FilesOf(table, place.first, place.second, options.pool));
-    Result<std::optional<FoundRow>> found = FindNewest(files, among, order, encoded, policy, columns);
+    const Result<BucketFiles> files = LiveRowsOf(table, place, index, among, encoded, options.pool);
+    Result<std::optional<FoundRow>> found =
+        files.ok() ? FindNewest(*files, among, order, encoded, policy, columns) : files.status();
     if (!found.ok())
       return WithContext("looking up a key in table " + table.name,
                          ExplainMissing(table, {snapshot.id}, found.status()));

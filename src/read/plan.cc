@@ -22,11 +22,14 @@ struct Bucket {
 };
 
 // What is read together: a file, or a section of overlapping ones.
-using Piece = std::vector<TreeFilePtr>;
+struct Piece {
+  std::vector<TreeFilePtr> files;
+  bool raw = false;
+};
 
 int64_t WeightOf(const Piece& piece) {
   int64_t bytes = 0;
-  for (const TreeFilePtr& file : piece) bytes += file->meta.size_bytes;
+  for (const TreeFilePtr& file : piece.files) bytes += file->meta.size_bytes;
   return std::max(bytes, kOpenFileBytes);
 }
 
@@ -36,46 +39,69 @@ std::vector<Piece> Pack(const std::vector<Piece>& pieces) {
   int64_t weight = 0;
   for (const Piece& piece : pieces) {
     const int64_t more = WeightOf(piece);
-    if (packed.empty() || weight + more > kSplitBytes) {
-      packed.emplace_back();
+    if (packed.empty() || weight + more > kSplitBytes || packed.back().raw != piece.raw) {
+      packed.push_back({{}, piece.raw});
       weight = 0;
     }
     weight += more;
-    packed.back().insert(packed.back().end(), piece.begin(), piece.end());
+    packed.back().files.insert(packed.back().files.end(), piece.files.begin(), piece.files.end());
   }
   return packed;
 }
 
 std::vector<Piece> OneFileEach(const std::vector<TreeFilePtr>& files) {
   std::vector<Piece> pieces;
-  for (const TreeFilePtr& file : files) pieces.push_back({file});
+  for (const TreeFilePtr& file : files) pieces.push_back({{file}, true});
   return pieces;
 }
 
-struct Planned {
-  std::vector<Piece> pieces;
-  bool raw = false;
+// Which files of a bucket are read, and which of them as they are.
+struct KeyedPlan {
+  int32_t num_levels = 0;
+  ScanView view = ScanView::kCurrent;
+  const TableOptions* options = nullptr;
+  // No key is on two levels ≥ 1, or all but one of its rows are marked; of files later than `without_vectors`.
+  bool levels_are_apart = false;
+  SchemaId without_vectors{-1};
+
+  bool IsRead(const DataFileMeta& file, Level deepest) const {
+    if (view == ScanView::kReadOptimized) return file.level == deepest;
+    return view == ScanView::kEveryLevel || IsScanned(*options, file, without_vectors);
+  }
+  bool IsLater(const DataFileMeta& file) const { return file.schema_id > without_vectors; }
+
+  bool IsRaw(const Section& section) const {
+    bool later = true;
+    bool one_level = true;
+    for (const RunFiles& run : section) {
+      for (const TreeFilePtr& file : run) {
+        if (file->meta.level == Level(0) && section.size() > 1) return false;
+        if (file->may_hold_deletes()) return false;
+        later &= IsLater(file->meta);
+        one_level &= file->meta.level == section[0][0]->meta.level;
+      }
+    }
+    return one_level || (levels_are_apart && later);
+  }
 };
 
-Result<Planned> PlanKeyed(std::vector<TreeFilePtr> tree_files, int32_t num_levels) {
-  HEADRACE_ASSIGN_OR_RETURN(const Levels levels, Levels::Make(std::move(tree_files), num_levels));
-  const std::vector<TreeFilePtr> files = levels.files();
-  const bool one_level = levels.runs().size() == 1 && levels.highest_level().value > 0;
-  const bool has_deletes =
-      std::any_of(files.begin(), files.end(), [](const TreeFilePtr& f) { return f->may_hold_deletes(); });
-  if (one_level && !has_deletes) return Planned{Pack(OneFileEach(files)), true};
+Result<std::vector<Piece>> PlanKeyed(std::vector<TreeFilePtr> tree_files, const KeyedPlan& plan) {
+  HEADRACE_ASSIGN_OR_RETURN(const Levels levels, Levels::Make(std::move(tree_files), plan.num_levels));
+  std::vector<TreeFilePtr> files = levels.files();
+  std::erase_if(files, [&](const TreeFilePtr& file) { return !plan.IsRead(file->meta, levels.max_level()); });
   std::vector<Piece> sections;
   for (const Section& section : PartitionIntoSections(files)) {
     Piece& piece = sections.emplace_back();
-    for (const RunFiles& run : section) piece.insert(piece.end(), run.begin(), run.end());
+    for (const RunFiles& run : section) piece.files.insert(piece.files.end(), run.begin(), run.end());
+    piece.raw = plan.IsRaw(section);
   }
-  return Planned{Pack(sections), false};
+  return Pack(sections);
 }
 
-Planned PlanAppend(std::vector<TreeFilePtr> files) {
+std::vector<Piece> PlanAppend(std::vector<TreeFilePtr> files) {
   std::stable_sort(files.begin(), files.end(),
                    [](const TreeFilePtr& a, const TreeFilePtr& b) { return ComesBefore(a->meta, b->meta); });
-  return {Pack(OneFileEach(files)), true};
+  return Pack(OneFileEach(files));
 }
 
 // The files by bucket, as they are read from the manifests.
@@ -106,16 +132,22 @@ class SplitPlanner {
     return Status::OK();
   }
 
-  Result<std::vector<Split>> Finish() && {
+  Result<std::vector<Split>> Finish(const IndexFiles& index, ScanView view) && {
+    HEADRACE_ASSIGN_OR_RETURN(const KeyedPlan plan, PlanOf(view));
     std::vector<Split> splits;
     for (auto& [place, bucket] : buckets_) {
-      Result<Planned> planned = table_.schema->has_primary_key()
-                                    ? PlanKeyed(std::move(bucket.files), table_.options.num_levels)
-                                    : Result<Planned>(PlanAppend(std::move(bucket.files)));
+      Result<std::vector<Piece>> planned = table_.schema->has_primary_key()
+                                               ? PlanKeyed(std::move(bucket.files), plan)
+                                               : PlanAppend(std::move(bucket.files));
       if (!planned.ok()) return Named(place, planned.status());
-      for (Piece& piece : planned->pieces) {
-        const bool raw = planned->raw || (piece.size() == 1 && !piece[0]->may_hold_deletes());
-        splits.push_back({PartitionOf(place), place.second, bucket.total_buckets, std::move(piece), raw});
+      for (Piece& piece : *planned) {
+        Split& split = splits.emplace_back();
+        split.partition = PartitionOf(place);
+        split.bucket = place.second;
+        split.total_buckets = bucket.total_buckets;
+        split.files = std::move(piece.files);
+        split.raw = piece.raw;
+        split.deletions = DeletionsOf(index, split);
       }
     }
     return splits;
@@ -134,6 +166,29 @@ class SplitPlanner {
         "planning table " + table_.name + ", " + table_.Describe(PartitionOf(place), place.second), status);
   }
 
+  // Deletion vectors hold for what was written since they were switched on.
+  Result<KeyedPlan> PlanOf(ScanView view) const {
+    KeyedPlan plan;
+    plan.num_levels = table_.options.num_levels;
+    plan.view = view;
+    plan.options = &table_.options;
+    plan.levels_are_apart =
+        table_.options.deletion_vectors || table_.options.merge_engine == MergeEngine::kFirstRow;
+    if (!table_.options.deletion_vectors) return plan;
+    SchemaId oldest = table_.schema->id;
+    for (const auto& [place, bucket] : buckets_)
+      for (const TreeFilePtr& file : bucket.files) oldest = std::min(oldest, file->meta.schema_id);
+    HEADRACE_ASSIGN_OR_RETURN(plan.without_vectors, LastSchemaWithoutDeletionVectors(table_, oldest));
+    return plan;
+  }
+
+  static std::vector<IndexManifestEntry> DeletionsOf(const IndexFiles& index, const Split& split) {
+    if (index.empty()) return {};
+    std::vector<std::string> names;
+    for (const TreeFilePtr& file : split.files) names.push_back(file->meta.name);
+    return index.DeletionsOf({split.partition, split.bucket}, names);
+  }
+
   const Table& table_;
   KeyOrder order_;
   std::map<Place, Bucket> buckets_;
@@ -142,20 +197,21 @@ class SplitPlanner {
 
 }  // namespace
 
-Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEntry> live) {
+Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEntry> live,
+                                      const IndexFiles& index, ScanView view) {
   HEADRACE_ASSIGN_OR_RETURN(SplitPlanner planner, SplitPlanner::Make(table));
   for (ManifestEntry& entry : live) HEADRACE_RETURN_NOT_OK(planner.Add(std::move(entry)));
-  return std::move(planner).Finish();
+  return std::move(planner).Finish(index, view);
 }
 
-Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot) {
-  HEADRACE_RETURN_NOT_OK(CheckNoDeletionVectors(table, snapshot));
+Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot, ScanView view) {
   EntryFilter filter;
   filter.detail = EntryDetail::kWithoutStatistics;
+  HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
   HEADRACE_ASSIGN_OR_RETURN(SplitPlanner planner, SplitPlanner::Make(table));
   HEADRACE_RETURN_NOT_OK(VisitLiveFiles(
       table, snapshot, filter, [&](ManifestEntry&& entry) { return planner.Add(std::move(entry)); }));
-  return std::move(planner).Finish();
+  return std::move(planner).Finish(index, view);
 }
 
 }  // namespace headrace

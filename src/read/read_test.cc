@@ -105,6 +105,8 @@ TEST(ChangeStream, ReplayedItGivesTheStreamVisibleStateForEveryProducer) {
   for (const char* producer : {"none", "input", "lookup", "full-compaction"}) {
     CheckReplay(std::string("customer-8821-") + producer, "customers");
   }
+  CheckReplay("dv-pk", "t_lookup");
+  CheckReplay("dv-pk-bitmap64", "t_lookup");
 }
 
 TEST(ChangeStream, SaysWhenItsPositionHasExpiredAndReadsWhatALongerLivedChangelogKept) {

@@ -1,5 +1,6 @@
 #include "read/scan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <arrow/record_batch.h>
@@ -12,12 +13,19 @@
 namespace headrace {
 namespace {
 
+// Files of one level follow each other in key order.
+bool SpansLevels(const Split& split) {
+  return std::any_of(split.files.begin(), split.files.end(),
+                     [&](const TreeFilePtr& file) { return file->meta.level != split.files[0]->meta.level; });
+}
+
 Result<std::unique_ptr<RowStream>> OpenRows(const Table& table, const Split& split,
                                             const std::vector<std::string>& columns,
                                             const ScanOptions& options) {
-  HEADRACE_ASSIGN_OR_RETURN(const BucketFiles files,
-                            FilesOf(table, split.partition, split.bucket, options.pool));
-  if (split.raw) {
+  HEADRACE_ASSIGN_OR_RETURN(BucketFiles files, FilesOf(table, split.partition, split.bucket, options.pool));
+  HEADRACE_ASSIGN_OR_RETURN(files.deletions,
+                            ReadDeletions(table, {split.partition, split.bucket}, split.deletions));
+  if (split.raw && !(options.key_ordered && SpansLevels(split))) {
     std::vector<DataFileMeta> metas;
     for (const TreeFilePtr& file : split.files) metas.push_back(file->meta);
     return OpenConcatenation(files, std::move(metas), {.values = columns}, options.batch_rows);
@@ -51,7 +59,8 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplit(const Table& table, 
 
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenScan(const Table& table, const Snapshot& snapshot,
                                                            const ScanOptions& options) {
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanScan(table, snapshot));
+  const ScanView view = options.read_optimized ? ScanView::kReadOptimized : ScanView::kCurrent;
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanScan(table, snapshot, view));
   return OpenSplits(table, std::move(splits), options, FilesNamedBy{snapshot.id});
 }
 

@@ -78,6 +78,7 @@ Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, Buck
   files.options = &table.options;
   files.clock = table.clock.get();
   files.pool = pool;
+  HEADRACE_ASSIGN_OR_RETURN(files.index_directory, table.IndexDirectory(partition, bucket));
   return files;
 }
 
@@ -99,19 +100,6 @@ Status ExplainMissing(const Table& table, FilesNamedBy by, const Status& status)
   return Corruption(
       "snapshot ", by.snapshot.value, " is there, a file it names is not: ", status.message(),
       may_be_ending ? "; unless an expiry is ending this snapshot just now, or was cut short" : "");
-}
-
-Status CheckNoDeletionVectors(const Table& table, const Snapshot& snapshot) {
-  if (!snapshot.index_manifest.has_value()) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<IndexManifestEntry> entries,
-                            ReadIndexManifest(table, *snapshot.index_manifest));
-  for (const IndexManifestEntry& entry : entries) {
-    if (entry.index_type != "DELETION_VECTORS" || entry.row_count == 0) continue;
-    return Unsupported("reading table ", table.name, " at snapshot ", snapshot.id.value,
-                       ": it has deletion vectors (index file ", entry.file_name,
-                       "), made under the option deletion-vectors.enabled, which is not built yet");
-  }
-  return Status::OK();
 }
 
 }  // namespace headrace

@@ -49,7 +49,4 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplits(const Table& table,
                                                              const ScanOptions& options,
                                                              std::optional<FilesNamedBy> by);
 
-// kUnsupported when the snapshot has deletion vectors: its files hold rows that are no longer there.
-Status CheckNoDeletionVectors(const Table& table, const Snapshot& snapshot);
-
 }  // namespace headrace

@@ -44,37 +44,27 @@ Status LiveView::Load(const std::vector<BucketPlace>& buckets) {
   }
 }
 
-Status LiveView::LoadIndex(const Snapshot& snapshot) {
-  if (!snapshot.index_manifest.has_value()) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<IndexManifestEntry> entries,
-                            ReadIndexManifest(table_, *snapshot.index_manifest));
-  for (IndexManifestEntry& entry : entries) {
-    const BucketPlace place(entry.partition, entry.bucket);
-    index_[place].push_back(std::move(entry));
-  }
-  return Status::OK();
-}
-
-std::vector<IndexManifestEntry> LiveView::IndexOf(const BucketPlace& bucket) const {
-  const auto found = index_.find(bucket);
-  return found == index_.end() ? std::vector<IndexManifestEntry>{} : found->second;
-}
-
 Status LiveView::LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets) {
   const SnapshotId id = latest.has_value() ? latest->id : SnapshotId(0);
   const bool again = std::any_of(buckets.begin(), buckets.end(),
                                  [&](const BucketPlace& key) { return taken_.contains(key); });
   if (id != snapshot_ || again) {
+    IndexFiles index;
+    if (latest.has_value()) {
+      HEADRACE_ASSIGN_OR_RETURN(index, IndexFiles::Read(table_, *latest));
+    }
+    index_ = std::move(index);
+    deletions_.clear();
     loaded_.clear();
     taken_.clear();
     files_.clear();
   }
-  if (id != snapshot_) {
-    index_.clear();
-    if (latest.has_value()) HEADRACE_RETURN_NOT_OK(LoadIndex(*latest));
-  }
   snapshot_ = id;
   if (!latest.has_value()) return Status::OK();
+  for (const BucketPlace& key : buckets) {
+    if (index_.Of(key).empty() || deletions_.contains(key)) continue;
+    HEADRACE_ASSIGN_OR_RETURN(deletions_[key], ReadDeletions(table_, key, index_.Of(key)));
+  }
 
   std::set<BinaryRow> missing;
   for (const BucketPlace& key : buckets)
@@ -93,6 +83,11 @@ std::vector<DataFileMeta> LiveView::Take(const BucketPlace& bucket) {
   taken_.insert(bucket);
   auto node = files_.extract(bucket);
   return node.empty() ? std::vector<DataFileMeta>{} : std::move(node.mapped());
+}
+
+std::shared_ptr<const DeletionVectors> LiveView::DeletionsOf(const BucketPlace& bucket) const {
+  const auto found = deletions_.find(bucket);
+  return found == deletions_.end() ? nullptr : found->second;
 }
 
 Result<std::vector<BucketPlace>> LiveView::BucketsWith(Level least, Level most) const {

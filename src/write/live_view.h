@@ -1,4 +1,4 @@
-// The live files of some partitions at one snapshot, for a writer that opens their buckets one after the other.
+// The live files of some partitions at one snapshot and their index files, for a writer that opens their buckets one after the other.
 //
 // Partitions are read together, so that manifests are read once for many buckets; a bucket's files are handed out once and forgotten, so
 // that the view does not keep what the trees hold. One thread. Source: FileSystemWriteRestore.
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/ids.h"
+#include "catalog/index_files.h"
 #include "catalog/table.h"
 #include "format/binary_row.h"
 #include "format/data_file_meta.h"
@@ -34,8 +35,12 @@ class LiveView {
   SnapshotId snapshot() const { return snapshot_; }
   // Once per Load.
   std::vector<DataFileMeta> Take(const BucketPlace& bucket);
-  // The index files of a bucket in that snapshot.
-  std::vector<IndexManifestEntry> IndexOf(const BucketPlace& bucket) const;
+  // Of the same snapshot.
+  const std::vector<IndexManifestEntry>& IndexOf(const BucketPlace& bucket) const {
+    return index_.Of(bucket);
+  }
+  // The rows of the bucket's files that are deleted; null: none.
+  std::shared_ptr<const DeletionVectors> DeletionsOf(const BucketPlace& bucket) const;
   // All buckets of the table that have files in the newest snapshot.
   Result<std::vector<BucketPlace>> AllBuckets() const { return BucketsWith(Level(0), Level(INT32_MAX)); }
   // Those that have files on levels from `least` to `most`.
@@ -44,7 +49,6 @@ class LiveView {
  private:
   Status CheckTotalBuckets(const ManifestEntry& entry) const;
   Status Keep(std::vector<ManifestEntry> entries);
-  Status LoadIndex(const Snapshot& snapshot);
   Status LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets);
 
   const Table& table_;
@@ -52,7 +56,8 @@ class LiveView {
   std::set<BinaryRow> loaded_;  // partitions
   std::set<BucketPlace> taken_;
   std::map<BucketPlace, std::vector<DataFileMeta>> files_;
-  std::map<BucketPlace, std::vector<IndexManifestEntry>> index_;  // of the whole table
+  IndexFiles index_;
+  std::map<BucketPlace, std::shared_ptr<const DeletionVectors>> deletions_;  // of the buckets asked for
 };
 
 }  // namespace headrace

@@ -8,15 +8,26 @@
 
 namespace headrace {
 
+namespace {
+
+Status Fits(const Table& table, const BucketChange& change, const std::vector<ManifestEntry>& live,
+            const std::vector<IndexManifestEntry>& index) {
+  const CommitPart part = CompactPart(table, {change});
+  HEADRACE_RETURN_NOT_OK(CheckConflicts(table, live, part.delta, part.kind));
+  HEADRACE_ASSIGN_OR_RETURN(const auto combined, CombineIndex(table, index, part.index_changes));
+  return CheckDeletionVectors(table, live, part.delta, combined, part.index_changes);
+}
+
+}  // namespace
+
 SortedCompactions SortCompactions(const Table& table, std::vector<BucketChange> changes,
-                                  const std::vector<ManifestEntry>& live) {
+                                  const std::vector<ManifestEntry>& live, const IndexFiles& index) {
   std::map<BucketPlace, std::vector<ManifestEntry>> by_bucket;
   for (const ManifestEntry& entry : live) by_bucket[{entry.partition, entry.bucket}].push_back(entry);
   SortedCompactions sorted;
   for (BucketChange& change : changes) {
-    const CommitPart part = CompactPart(table, {change});
-    const Status fits =
-        CheckConflicts(table, by_bucket[{change.partition, change.bucket}], part.delta, part.kind);
+    const BucketPlace place(change.partition, change.bucket);
+    const Status fits = Fits(table, change, by_bucket[place], index.Of(place));
     (fits.ok() ? sorted.kept : sorted.lost).push_back(std::move(change));
   }
   return sorted;

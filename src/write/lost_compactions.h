@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "catalog/index_files.h"
 #include "commit/commit.h"
 #include "format/data_file_meta.h"
 
@@ -15,9 +16,9 @@ struct SortedCompactions {
   std::vector<BucketChange> lost;
 };
 
-// Of each bucket's compact part: kept when it fits the `live` files (all of its partitions') as a commit would check it.
+// Of each bucket's compact part: kept when it fits the `live` files (all of its partitions') and the index as a commit would check it.
 SortedCompactions SortCompactions(const Table& table, std::vector<BucketChange> changes,
-                                  const std::vector<ManifestEntry>& live);
+                                  const std::vector<ManifestEntry>& live, const IndexFiles& index = {});
 
 // The changes with only their append, or only their compact part; empty ones left out.
 std::vector<BucketChange> AppendPartsOf(const std::vector<BucketChange>& changes);

@@ -15,7 +15,6 @@
 #include "catalog/snapshots.h"
 #include "commit/expiry.h"
 #include "commit/same_table.h"
-#include "file/deletion_file.h"
 #include "lsm/tree_changes.h"
 #include "write/bucket_writer.h"
 #include "write/live_view.h"
@@ -99,8 +98,7 @@ class TableSession final : public WriteSession {
     prepared.identifier = identifier;
     SnapshotId base = committer_.newest();
     for (const auto& [key, writer] : writers_) {
-      HEADRACE_ASSIGN_OR_RETURN(FileChange change, writer->PrepareChange(wait));
-      NamePlace(key, &change.compact);
+      HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait));
       if (!change.empty()) salvaged_[key].Add(change, writer->base());
       if (!writer->lost().ok()) HEADRACE_RETURN_NOT_OK(ExplainLoss(key, *writer));
     }
@@ -165,15 +163,6 @@ class TableSession final : public WriteSession {
     return spec;
   }
 
-  // Null where the bucket has none. Those of a table whose option has been switched off still hide their rows.
-  static Result<std::shared_ptr<const DeletionVectors>> DeletionsOf(const BucketTreeSpec& spec) {
-    if (spec.index.empty()) return nullptr;
-    HEADRACE_ASSIGN_OR_RETURN(DeletionVectors vectors,
-                              ReadDeletionFiles(spec.files.store, spec.files.index_directory, spec.index));
-    if (vectors.empty()) return nullptr;
-    return std::make_shared<const DeletionVectors>(std::move(vectors));
-  }
-
   Status OpenBuckets(const std::vector<BucketPlace>& keys) {
     std::vector<BucketPlace> missing;
     for (const BucketPlace& key : std::set<BucketPlace>(keys.begin(), keys.end()))
@@ -186,7 +175,7 @@ class TableSession final : public WriteSession {
         live.insert(live.end(), it->second.change.append.added.begin(), it->second.change.append.added.end());
       HEADRACE_ASSIGN_OR_RETURN(BucketTreeSpec spec, SpecOf(key));
       spec.index = view_.IndexOf(key);
-      HEADRACE_ASSIGN_OR_RETURN(spec.files.deletions, DeletionsOf(spec));
+      spec.files.deletions = view_.DeletionsOf(key);
       BucketFiles files = spec.files;
       auto tree = BucketTree::Open(std::move(spec), live);
       if (!tree.ok())
@@ -215,16 +204,6 @@ class TableSession final : public WriteSession {
     HEADRACE_RETURN_NOT_OK(OpenBuckets({unfinished_.begin(), unfinished_.end()}));
     unfinished_.clear();
     return Status::OK();
-  }
-
-  // A tree does not know its own place.
-  static void NamePlace(const BucketPlace& key, FileIncrement* increment) {
-    for (auto* entries : {&increment->index_added, &increment->index_removed}) {
-      for (IndexManifestEntry& entry : *entries) {
-        entry.partition = key.first;
-        entry.bucket = key.second;
-      }
-    }
   }
 
   // Everything written since the last time becomes one run a bucket, also in buckets that have been closed since.

@@ -150,16 +150,19 @@ Status SessionCommitter::CommitCompactions(const PreparedCommit& prepared, const
     if (!IsKind(made.status(), ErrorKind::kCommitConflict)) return made.status();
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     std::vector<ManifestEntry> live;
+    IndexFiles index;
     if (latest.has_value()) {
       auto found = LiveFiles(table_, *latest, {.partitions = PartitionsOf(compact.changes), .bucket = {}});
-      if (!found.ok()) {
-        HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, found.status()));
+      auto indexed = found.ok() ? IndexFiles::Read(table_, *latest) : found.status();
+      if (!indexed.ok()) {
+        HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table_, *latest, indexed.status()));
         if (overtaken && tries < kMaxCompactionTries) continue;
-        return found.status();
+        return indexed.status();
       }
       live = std::move(*found);
+      index = *std::move(indexed);
     }
-    SortedCompactions sorted = SortCompactions(table_, std::move(compact.changes), live);
+    SortedCompactions sorted = SortCompactions(table_, std::move(compact.changes), live, index);
     compact.changes = std::move(sorted.kept);
     HEADRACE_RETURN_NOT_OK(GiveUp(sorted.lost, spec_for, done));
     if (tries < kMaxCompactionTries) continue;

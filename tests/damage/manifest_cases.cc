@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "damage_cases.h"
+#include "format/deletion_vector.h"
 
 namespace headrace {
 namespace {
@@ -186,6 +187,40 @@ void AddIndexCases(std::vector<DamageCase>* cases) {
                         file = "index/" + WithVectors(entries).file_name;
                       });
                       t.FlipBit(file, 6);  // in the mark
+                    },
+                    /*data=*/true});
+  cases->push_back({"DeletionVectorOfAnotherCount",
+                    kVectors,
+                    {"deletion-vector-count-wrong"},
+                    [](Table t) {
+                      t.EditIndexManifest(kVectorSnapshot, [](Indexes* entries) {
+                        *WithVectors(entries).deletion_vectors->at(0).cardinality -= 1;
+                      });
+                    },
+                    /*data=*/true});
+  cases->push_back({"TwoDeletionVectorsOfAFile", kVectors, {"deletion-vector-repeated"}, [](Table t) {
+                      t.EditIndexManifest(kVectorSnapshot, [](Indexes* entries) {
+                        auto& vectors = *WithVectors(entries).deletion_vectors;
+                        vectors.push_back(vectors.at(0));
+                      });
+                    }});
+  cases->push_back({"DeletionVectorPastTheEndOfItsFile",
+                    kVectors,
+                    {"deletion-vector-out-of-range"},
+                    [](Table t) {
+                      DeletionVector vector;
+                      vector.Delete(1 << 20);
+                      const std::string bytes = "\x01" + vector.Encode(false).ValueOrDie();
+                      std::string file;
+                      t.EditIndexManifest(kVectorSnapshot, [&](Indexes* entries) {
+                        IndexManifestEntry& entry = WithVectors(entries);
+                        file = "index/" + entry.file_name;
+                        entry.file_size_bytes = static_cast<int64_t>(bytes.size());
+                        const std::string data_file = entry.deletion_vectors->at(0).data_file;
+                        entry.deletion_vectors = {{data_file, 1, static_cast<int32_t>(bytes.size() - 9), 1}};
+                        entry.row_count = 1;
+                      });
+                      t.Write(file, bytes);
                     },
                     /*data=*/true});
   cases->push_back(

@@ -98,9 +98,7 @@ void CheckBuckets(const Table& table, const Snapshot& snapshot, const Lines& exp
     const int bucket = BucketOf(line, &row);
     wanted[bucket].push_back(row);
   }
-  auto live = LiveFiles(table, snapshot);
-  ASSERT_TRUE(live.ok()) << live.status();
-  auto splits = PlanSplits(table, *live);
+  auto splits = PlanScan(table, snapshot);
   ASSERT_TRUE(splits.ok()) << splits.status();
   std::map<int, Lines> got;
   for (const Split& split : *splits) {

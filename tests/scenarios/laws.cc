@@ -268,7 +268,7 @@ Status CheckReferences(const Table& table, const Snapshot& snapshot) {
 Status CheckSplits(const Table& table, const Snapshot& snapshot) {
   HEADRACE_ASSIGN_OR_RETURN(const auto live, LiveFiles(table, snapshot));
   HEADRACE_RETURN_NOT_OK(CheckLevels(table, snapshot, live));
-  HEADRACE_ASSIGN_OR_RETURN(const auto splits, PlanSplits(table, live));
+  HEADRACE_ASSIGN_OR_RETURN(const auto splits, PlanSplits(table, live, {}, ScanView::kEveryLevel));
   std::multiset<std::string> planned, listed;
   for (const ManifestEntry& entry : live) listed.insert(entry.file.name);
   for (const Split& split : splits)
@@ -285,8 +285,7 @@ Status CheckReaders(const Table& table, const Snapshot& snapshot, const std::vec
   HEADRACE_RETURN_NOT_OK(
       CompareTo(rows, Scan(table, snapshot, {.key_ordered = true}), snapshot, "reading in key order"));
   HEADRACE_RETURN_NOT_OK(CheckColumns(table, snapshot, rows));
-  HEADRACE_ASSIGN_OR_RETURN(auto live, LiveFiles(table, snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(const auto splits, PlanSplits(table, std::move(live)));
+  HEADRACE_ASSIGN_OR_RETURN(const auto splits, PlanScan(table, snapshot));
   std::vector<Row> parts;
   for (const Split& split : splits) {
     HEADRACE_ASSIGN_OR_RETURN(const auto reader, OpenSplit(table, split, {}));
