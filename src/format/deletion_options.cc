@@ -27,7 +27,8 @@ Status ReadDeletionOptions(const OptionReader& options, TableOptions* out) {
 Status CheckDeletionOptions(const TableSchema& schema, const TableOptions& options, Access access) {
   if (access == Access::kWrite && options.deletion_vectors && schema.has_primary_key()) {
     return Unsupported(
-        "table option 'deletion-vectors.enabled' = 'true' is not supported for writing a table with a primary "
+        "table option 'deletion-vectors.enabled' = 'true' is not supported for writing a table with a "
+        "primary "
         "key: compactions do not mark rows in deletion vectors yet; supported: false");
   }
   return Status::OK();

@@ -70,15 +70,13 @@ Status DropDeletions(const BucketFiles& files, std::span<const IndexManifestEntr
 std::vector<IndexManifestEntry> IndexAfter(std::vector<IndexManifestEntry> index,
                                            const FileIncrement& increment) {
   for (const IndexManifestEntry& gone : increment.index_removed) {
-    std::erase_if(index,
-                  [&](const IndexManifestEntry& entry) { return entry.file_name == gone.file_name; });
+    std::erase_if(index, [&](const IndexManifestEntry& entry) { return entry.file_name == gone.file_name; });
   }
   index.insert(index.end(), increment.index_added.begin(), increment.index_added.end());
   return index;
 }
 
-DeletionVectors DeletionsWithout(const DeletionVectors& deletions,
-                                 const std::vector<DataFileMeta>& removed) {
+DeletionVectors DeletionsWithout(const DeletionVectors& deletions, const std::vector<DataFileMeta>& removed) {
   DeletionVectors kept = deletions;
   for (const DataFileMeta& file : removed) kept.erase(file.name);
   return kept;
