@@ -25,6 +25,7 @@ struct Mode {
   bool row_deduplicate = false;
   bool sequence_field = false;
   bool gentle = false;
+  MergeEngine engine = MergeEngine::kDeduplicate;  // others are given inserts and updates alone
 };
 
 std::string ShortKind(int8_t kind) { return std::string(ShortName(static_cast<RowKind>(kind))); }
@@ -47,6 +48,11 @@ class FollowedTree {
     if (mode.gentle) options.lookup_compact = LookupCompact::kGentle;
     options.lookup_compact_max_interval = 3;
     if (mode.sequence_field) options.sequence_fields = {"w"};
+    options.merge_engine = mode.engine;
+    if (mode.engine == MergeEngine::kAggregation) {
+      options.merge_rules.aggregates["v"] = {.function = AggregateFunction::kListagg, .name = "listagg"};
+      options.merge_rules.aggregates["w"] = {.function = AggregateFunction::kMin, .name = "min"};
+    }
   }
 
   TestTable& table() { return table_; }
@@ -69,7 +75,7 @@ class FollowedTree {
 
   void AppendRandom(int64_t rows) {
     const auto batch = versions_.Batch(rows);
-    const auto kinds = versions_.Kinds(rows, true);
+    const auto kinds = versions_.Kinds(rows, table_.options.merge_engine == MergeEngine::kDeduplicate);
     Append(batch, kinds);
   }
 
@@ -122,7 +128,9 @@ class FollowedTree {
     MergeRequest request;
     request.sections = PartitionIntoSections(levels.files());
     request.values = table_.ColumnNames();
+    // What looked up is in the lowest level whole: of these rows the newest of a key is all there is to show.
     request.policy = MergePolicyOf(table_.options, drop_deletes);
+    request.policy.engine = MergeEngine::kDeduplicate;
     request.key_ordered = true;
     auto stream = OpenMerge(Files(), std::move(request)).ValueOrDie();
     return DrainLines(stream.get(), table_.schema->fields);
@@ -274,6 +282,23 @@ std::vector<Mode> LookupModes() {
           {"gentle lookup", ChangelogProducer::kLookup, false, false, false, true}};
 }
 
+std::vector<Mode> OtherEngines() {
+  std::vector<Mode> modes;
+  for (const auto& [name, engine] : {std::pair("first-row", MergeEngine::kFirstRow),
+                                     std::pair("partial-update", MergeEngine::kPartialUpdate),
+                                     std::pair("aggregation", MergeEngine::kAggregation)}) {
+    for (const bool vectors : {false, true}) {
+      if (vectors && engine == MergeEngine::kFirstRow) continue;
+      Mode& mode = modes.emplace_back();
+      mode.name = std::string(name) + (vectors ? " with vectors" : "");
+      mode.producer = ChangelogProducer::kLookup;
+      mode.vectors = vectors;
+      mode.engine = engine;
+    }
+  }
+  return modes;
+}
+
 void RunModes(const std::vector<Mode>& modes) {
   uint64_t seed = 1;
   for (const Mode& mode : modes) {
@@ -284,6 +309,8 @@ void RunModes(const std::vector<Mode>& modes) {
 }
 
 TEST(Changelog, OfLookupsAddsUpToTheLevelsAboveZeroAtEveryCommit) { RunModes(LookupModes()); }
+
+TEST(Changelog, OfEveryMergeEngineAddsUpToTheLevelsAboveZero) { RunModes(OtherEngines()); }
 
 TEST(Changelog, OfFullCompactionsAddsUpToTheTopLevelAtEveryCommit) { RunModes(FullModes()); }
 
