@@ -24,14 +24,4 @@ Status ReadDeletionOptions(const OptionReader& options, TableOptions* out) {
   return options.Read("compaction.delete-ratio-threshold", &out->delete_ratio_threshold, ParseRatio);
 }
 
-Status CheckDeletionOptions(const TableSchema& schema, const TableOptions& options, Access access) {
-  if (access == Access::kWrite && options.deletion_vectors && schema.has_primary_key()) {
-    return Unsupported(
-        "table option 'deletion-vectors.enabled' = 'true' is not supported for writing a table with a "
-        "primary "
-        "key: compactions do not mark rows in deletion vectors yet; supported: false");
-  }
-  return Status::OK();
-}
-
 }  // namespace headrace

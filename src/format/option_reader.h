@@ -71,6 +71,5 @@ Status CheckCompactionOptions(const TableSchema& schema, const TableOptions& opt
 
 // deletion-vectors.…, deletion-vector.…, index-file-in-data-file-dir: format/deletion_options.cc.
 Status ReadDeletionOptions(const OptionReader& options, TableOptions* out);
-Status CheckDeletionOptions(const TableSchema& schema, const TableOptions& options, Access access);
 
 }  // namespace headrace

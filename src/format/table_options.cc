@@ -270,7 +270,6 @@ Status CheckTogether(const TableSchema& schema, const TableOptions& options, Acc
     return Invalid("table option 'changelog-producer' needs a primary key");
   }
   HEADRACE_RETURN_NOT_OK(CheckCompactionOptions(schema, options));
-  HEADRACE_RETURN_NOT_OK(CheckDeletionOptions(schema, options, access));
   if (access == Access::kRead) return Status::OK();
   HEADRACE_RETURN_NOT_OK(CheckRetention(options.retention));
   if (!schema.has_primary_key() && options.bucket == -1 &&

@@ -166,7 +166,6 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
   const Case cases[] = {
       {{{"merge-engine", "first-row"}}, false},
       {{{"merge-engine", "partial-update"}}, false},
-      {{{"deletion-vectors.enabled", "true"}}, true},
       {{{"file.format", "orc"}}, false},
       {{{"branch", "dev"}}, false},
       {{{"type", "format-table"}}, false},
