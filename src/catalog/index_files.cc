@@ -55,15 +55,7 @@ Result<std::shared_ptr<const DeletionVectors>> ReadDeletions(const Table& table,
 }
 
 Result<SchemaId> LastSchemaWithoutDeletionVectors(const Table& table, SchemaId oldest) {
-  for (int64_t id = table.schema->id.value - 1; id >= oldest.value && id >= 0; --id) {
-    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema,
-                              table.schema_by_id(SchemaId(id)));
-    const auto found = schema->options.find("deletion-vectors.enabled");
-    if (found == schema->options.end()) return schema->id;
-    HEADRACE_ASSIGN_OR_RETURN(const TableOptions options, ParseTableOptions(*schema, Access::kRead));
-    if (!options.deletion_vectors) return schema->id;
-  }
-  return SchemaId(-1);
+  return LastSchemaWithoutDeletionVectors(*table.schema, table.schema_by_id, oldest);
 }
 
 }  // namespace headrace

@@ -40,8 +40,7 @@ class IndexFiles {
 Result<std::shared_ptr<const DeletionVectors>> ReadDeletions(const Table& table, const BucketPlace& bucket,
                                                              std::span<const IndexManifestEntry> entries);
 
-// The newest schema before the table's own under which writers kept no deletion vectors, as far down as `oldest`; -1 when there is
-// none. What was written under it or before may repeat a key on several levels without a mark.
+// As of the table's own schema (file/deletion_file.h).
 Result<SchemaId> LastSchemaWithoutDeletionVectors(const Table& table, SchemaId oldest);
 
 }  // namespace headrace

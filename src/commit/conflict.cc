@@ -150,8 +150,10 @@ Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>&
   for (const ManifestEntry& entry : live) {
     const auto bucket = buckets.find({entry.partition, entry.bucket});
     if (bucket == buckets.end() || bucket->second.deletes <= 0) continue;
-    // Above a deeper file a compaction keeps its deletes: those missing lost to newer rows of their keys.
-    if (bucket->second.output.has_value() && entry.file.level > *bucket->second.output) continue;
+    // Above a deeper file a compaction keeps its deletes, or marks what they hide in deletion vectors: those missing lost to newer rows of
+    // their keys. Where nothing else was left of it, it has no output.
+    const Level nothing_left = table.options.deletion_vectors ? Level(0) : Level(INT32_MAX);
+    if (entry.file.level > bucket->second.output.value_or(nothing_left)) continue;
     if (entry.file.min_sequence > bucket->second.newest || removed.contains(IdentityOf(entry))) continue;
     for (const ManifestEntry* input : bucket->second.inputs) {
       if (input->file.max_sequence < entry.file.min_sequence) continue;

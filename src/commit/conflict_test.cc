@@ -191,7 +191,7 @@ TEST(IndexCombination, AVectorFileOfABucketReplacesOnlyTheOneItsWriterKnew) {
   EXPECT_THAT(Names(*combined), ElementsAre("d1", "d2"));
   const Status beside = CombineIndex(table, current, {Index("DELETION_VECTORS", "d3")}).status();
   EXPECT_TRUE(IsKind(beside, ErrorKind::kCommitConflict)) << beside;
-  EXPECT_THAT(beside.message(), testing::HasSubstr("d0"));
+  EXPECT_THAT(beside.message(), ::testing::HasSubstr("d0"));
 }
 
 IndexManifestEntry Vectors(std::string name, const std::vector<std::string>& files) {
@@ -223,7 +223,7 @@ TEST(DeletionVectorConflicts, AVectorIsForAFileThatIsLiveAfterTheChange) {
   EXPECT_TRUE(check({}, {on_a}, {on_a}).ok());
   const Status gone = check({}, {Vectors("d1", {"c"})}, {Vectors("d1", {"c"})});
   EXPECT_TRUE(IsKind(gone, ErrorKind::kCommitConflict)) << gone;
-  EXPECT_THAT(gone.message(), testing::HasSubstr("file c"));
+  EXPECT_THAT(gone.message(), ::testing::HasSubstr("file c"));
   EXPECT_TRUE(check({FileEntry(EntryKind::kAdd, "c")}, {Vectors("d1", {"c"})}, {Vectors("d1", {"c"})}).ok());
   // Rewritten without what the vector marks.
   const Status left = check({FileEntry(EntryKind::kDelete, "a")}, {on_a}, {});

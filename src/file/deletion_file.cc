@@ -9,6 +9,7 @@
 
 #include "base/uuid.h"
 #include "file/data_file_path.h"
+#include "format/table_options.h"
 
 namespace headrace {
 namespace {
@@ -170,6 +171,18 @@ Result<std::vector<IndexManifestEntry>> WriteDeletionFiles(const DeletionFileSpe
     entries.push_back(*std::move(entry));
   }
   return entries;
+}
+
+Result<SchemaId> LastSchemaWithoutDeletionVectors(const TableSchema& now, const SchemaLookup& schema_by_id,
+                                                  SchemaId oldest) {
+  for (int64_t id = now.id.value - 1; id >= oldest.value && id >= 0; --id) {
+    HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema, schema_by_id(SchemaId(id)));
+    const auto found = schema->options.find("deletion-vectors.enabled");
+    if (found == schema->options.end()) return schema->id;
+    HEADRACE_ASSIGN_OR_RETURN(const TableOptions options, ParseTableOptions(*schema, Access::kRead));
+    if (!options.deletion_vectors) return schema->id;
+  }
+  return SchemaId(-1);
 }
 
 Status DeleteIndexFiles(Store* store, const std::string& index_directory,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "file/data_file_reader.h"
 #include "format/deletion_vector.h"
 #include "format/manifest.h"
 #include "io/store.h"
@@ -41,6 +42,11 @@ Result<IndexManifestEntry> WriteDeletionFile(const DeletionFileSpec& spec, const
 Result<std::vector<IndexManifestEntry>> WriteDeletionFiles(const DeletionFileSpec& spec,
                                                            const DeletionVectors& vectors,
                                                            int64_t target_bytes);
+// The newest schema before `now` under which writers kept no deletion vectors, as far down as `oldest`; -1 when there is none. What was
+// written under it or before may repeat a key on several levels without a mark.
+Result<SchemaId> LastSchemaWithoutDeletionVectors(const TableSchema& now, const SchemaLookup& schema_by_id,
+                                                  SchemaId oldest);
+
 // Removes what was written and that nothing lists; the first failure is returned, the others are tried all the same.
 Status DeleteIndexFiles(Store* store, const std::string& index_directory,
                         std::span<const IndexManifestEntry> entries);

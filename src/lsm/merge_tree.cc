@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <arrow/array.h>
@@ -129,11 +130,29 @@ bool MergeTree::HasFilesForLookup() const {
 std::optional<CompactionPlan> MergeTree::PickCompaction(bool full) {
   const TableOptions& options = *spec_.files.options;
   if (compacting_ || (options.write_only && !full)) return std::nullopt;
+  full |= !MarksAreWhole();
   std::optional<CompactionPlan> plan =
       full ? PickFullCompaction(levels_, spec_.files.deletions.get(), options.force_rewrite_all_files)
            : PickByShape();
   compacting_ = plan.has_value();
   return plan;
+}
+
+// Since vectors were switched on a compaction marks what it replaces in the lowest level that has it. Files from before the switch may hold a key
+// on several levels, and what lies deeper would come to light: they are brought together first.
+bool MergeTree::MarksAreWhole() const {
+  if (!spec_.files.options->deletion_vectors) return true;
+  const TableSchema& schema = *spec_.files.schema;
+  SchemaId oldest = schema.id;
+  for (const TreeFilePtr& file : levels_.files()) oldest = std::min(oldest, file->meta.schema_id);
+  if (oldest == schema.id) return true;
+  const auto without = LastSchemaWithoutDeletionVectors(schema, spec_.files.schema_by_id, oldest);
+  std::set<Level> levels;
+  for (const TreeFilePtr& file : levels_.files()) {
+    const bool before = !without.ok() || file->meta.schema_id <= *without;
+    if (before && file->meta.level > Level(0)) levels.insert(file->meta.level);
+  }
+  return levels.size() < 2;
 }
 
 std::optional<CompactionPlan> MergeTree::PickByShape() {

@@ -35,6 +35,7 @@ class MergeTree final : public BucketTree {
   std::vector<DataFileMeta> LiveFiles() const override;
 
  private:
+  bool MarksAreWhole() const;
   MergeTree(BucketTreeSpec spec, KeyOrder key_order, Levels levels, WriteBuffer buffer,
             std::unique_ptr<SpilledRows> spilled);
 
