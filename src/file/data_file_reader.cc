@@ -19,6 +19,7 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
+#include "file/avro_data_file.h"
 #include "file/column_sources.h"
 #include "file/int96_column.h"
 #include "file/key_range.h"
@@ -180,6 +181,12 @@ class ParquetDataFileReader final : public DataFileReader {
 Result<std::unique_ptr<DataFileReader>> OpenDataFile(Store* store, const std::string& path,
                                                      const DataFileMeta& file,
                                                      const FileReadOptions& options) {
+  if (path.ends_with(kAvroExtension)) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto of_rows, SchemaOfFile(path, file, options));
+    auto rows = OpenAvroDataFile(store, path, file, *of_rows, options);
+    if (!rows.ok()) return NamedOnce(path, rows.status());
+    return rows;
+  }
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::RandomAccessFile> opened,
                             OpenListedFile(store, path, file));
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> written,

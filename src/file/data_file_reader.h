@@ -3,7 +3,8 @@
 // Columns are found by the names of the schema the file was written with, mapped to the table by field id, and cast where a
 // type was widened; a column the file does not know reads as null, whatever the table says of nulls. Key columns come from _KEY_…
 // or, in thin files and where the value column is read as well, from the values. Not thread-safe; readers of different files are
-// independent. Parquet alone: a file of another format is kUnsupported naming `file.format`.
+// independent. Parquet, and Avro for rows that wait in
+// a postponed bucket; a file of another format is kUnsupported naming `file.format`.
 #pragma once
 
 #include <cstdint>
