@@ -1,4 +1,4 @@
-// `headrace compact`, `drop`, `rename` and `jobs`.
+// `headrace compact`, `rescale`, `drop`, `rename` and `jobs`.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -89,6 +90,37 @@ class Compactor {
   std::optional<int64_t> seen_;  // the newest snapshot that a round has dealt with
 };
 
+Result<int> RunRescale(const std::string& name, const RescaleOptions& options, Session& session) {
+  ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(name));
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(name));
+  ARROW_ASSIGN_OR_RAISE(const RescaledTable result, table->Rescale(options));
+  const std::string buckets = CountText(options.buckets) + (options.buckets == 1 ? " bucket" : " buckets");
+  if (result.snapshots.empty()) {
+    session.Note(name + ": nothing to write anew, all files are of " + buckets);
+  } else {
+    session.Note(name + ": " + CountText(result.rows) + " rows in " + CountText(result.files_before) +
+                 " files became " + CountText(result.files_after) + " files of " + buckets + ", " +
+                 BytesText(result.bytes_written) + " written, snapshot " +
+                 std::to_string(result.snapshots.back()));
+  }
+  if (result.option_changed) session.Note("  bucket=" + std::to_string(options.buckets) + " from now on");
+  return kDone;
+}
+
+// "day=2024-05-17"
+Result<int> RunRescaleOf(const std::string& name, int32_t buckets, const std::vector<std::string>& partition,
+                         Session& session) {
+  RescaleOptions options;
+  options.buckets = buckets;
+  for (const std::string& part : partition) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Status::Invalid("--partition ", part, ": expected COLUMN=VALUE");
+    options.partition[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return RunRescale(name, options, session);
+}
+
 Result<int> RunDrop(const std::string& name, Session& session) {
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(name));
   ARROW_RETURN_NOT_OK(engine->DropTable(name));
@@ -123,6 +155,8 @@ struct Arguments {
   bool full = false;
   bool follow = false;
   double every_seconds = 1;
+  int32_t buckets = 0;
+  std::vector<std::string> partition;
   OutputOptions output;
 };
 
@@ -144,6 +178,7 @@ void AddMaintenance(CLI::App* app, Chosen* chosen) {
   sub->footer(R"(
 Where compactions make the changelog (changelog-producer lookup and
 full-compaction), this one makes it; with full-compaction it is always full.
+Rows that wait (bucket=-2) get their buckets first.
 
 Examples:
   headrace compact shop.customers --full
@@ -152,6 +187,22 @@ Examples:
     if (!compact->follow) return RunCompact(compact->table, compact->full, session);
     const auto every_ms = static_cast<int64_t>(compact->every_seconds * 1000);
     return Compactor(compact->table, compact->full, every_ms, session).Run();
+  });
+
+  auto rescale = std::make_shared<Arguments>();
+  sub = app->add_subcommand("rescale", "Write a table or a partition anew in other buckets");
+  sub->add_option("TABLE", rescale->table, "db.table or a table's folder")->required();
+  sub->add_option("--buckets", rescale->buckets, "How many buckets a partition gets")
+      ->required()
+      ->type_name("N");
+  sub->add_option("--partition", rescale->partition,
+                  "Only partitions with this value, repeatable")
+      ->type_name("COLUMN=VALUE");
+  sub->footer(
+      "\nExamples:\n  headrace rescale shop.customers --buckets 16\n"
+      "  headrace rescale shop.events --buckets 4 --partition day=2024-05-17");
+  OnGiven(sub, chosen, [rescale](Session& session) {
+    return RunRescaleOf(rescale->table, rescale->buckets, rescale->partition, session);
   });
 
   auto drop = std::make_shared<Arguments>();

@@ -37,7 +37,7 @@ struct TableDefinition {
 // table's name as written, which may be empty of a database. kInvalid tells the place of what it does not understand.
 Result<TableDefinition> ParseCreateTable(std::string_view ddl, std::string* name);
 
-// What creating a table decided for the user, to be told: "bucket=4 (a primary-key table needs a bucket count …)".
+// What creating a table decided for the user, to be told: "bucket=-1, since none was given …".
 struct CreatedTable {
   std::string path;
   std::vector<std::string> notes;
@@ -52,7 +52,7 @@ class Engine {
   virtual Result<std::vector<std::string>> ListTables(const std::string& database) = 0;
 
   // `name` is "db.table", or a table's folder when it holds a '/'. The database is made when absent. A primary-key table without `bucket`
-  // gets bucket=4; a table with a changelog gets an explicit changelog.time-retained: both are told in `notes`.
+  // gets bucket=-1, dynamic buckets; a table with a changelog gets an explicit changelog.time-retained: both are told in `notes`.
   virtual Result<CreatedTable> CreateTable(const std::string& name, const TableDefinition& definition) = 0;
   virtual Status DropTable(const std::string& name) = 0;
   virtual Status RenameTable(const std::string& from, const std::string& to) = 0;

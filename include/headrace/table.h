@@ -97,6 +97,22 @@ struct CompactResult {
   Status expiry;  // how ending old snapshots went afterwards; the compaction stands either way
 };
 
+struct RescaleOptions {
+  int32_t buckets = 0;
+  std::map<std::string, std::string>
+      partition;  // values by partition column, as text; empty: the whole table
+};
+
+struct RescaledTable {
+  std::vector<int64_t> snapshots;  // empty: every partition had that many buckets
+  int64_t partitions = 0;          // that were written anew
+  int64_t rows = 0;
+  int64_t files_before = 0;
+  int64_t files_after = 0;
+  int64_t bytes_written = 0;
+  bool option_changed = false;  // the table's option `bucket` is that number now
+};
+
 // One sorted run of a bucket's tree, as `inspect` draws it.
 struct RunInfo {
   int32_t level = 0;
@@ -135,7 +151,11 @@ class TableHandle {
   virtual Result<std::unique_ptr<TableWriter>> OpenWriter() = 0;
   // Compacts as the table's options ask, write-only ones too, or everything into one run a bucket. Where compactions make the changelog, this
   // one makes it: with changelog-producer=full-compaction it is always a full one.
+  // Also gives rows that wait in postponed buckets (bucket = -2) theirs.
   virtual Result<CompactResult> Compact(bool full) = 0;
+  // Writes a table with a fixed number of buckets, or some of its partitions, anew with another number. Readers go on meanwhile;
+  // kCommitConflict, and nothing is changed, when something was written to those partitions.
+  virtual Result<RescaledTable> Rescale(const RescaleOptions& options) = 0;
   // Ends all that is due, however much; what was done, or would be.
   virtual Result<ExpireResult> Expire(const ExpireOptions& options) = 0;
 

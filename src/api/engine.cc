@@ -23,7 +23,6 @@ namespace headrace {
 namespace {
 
 constexpr int64_t kLeastMemoryBytes = 1LL << 20;
-constexpr char kDefaultBuckets[] = "4";
 constexpr char kDefaultChangelogRetention[] = "7 d";
 
 std::string DidYouMeanOption(const std::string& key) {
@@ -37,9 +36,11 @@ std::string DidYouMeanOption(const std::string& key) {
 void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
   auto& options = table->options;
   if (!table->primary_keys.empty() && options.count("bucket") == 0) {
-    options["bucket"] = kDefaultBuckets;
-    notes->push_back("bucket=" + std::string(kDefaultBuckets) +
-                     ", since none was given; it can be set by an option");
+    options["bucket"] = "-1";
+    notes->push_back(
+        "bucket=-1, since none was given: buckets are made as keys come, by one writing job at a time; a "
+        "number "
+        "of buckets lets many write");
   }
   const auto producer = options.find("changelog-producer");
   const bool has_changelog = producer != options.end() && producer->second != "none";

@@ -31,6 +31,7 @@ Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<in
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options);
 Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState> state, const Table& table);
 Result<CompactResult> CompactTable(SharedState* state, const Table& table, bool full);
+Result<RescaledTable> RescaleTable(SharedState* state, const Table& table, const RescaleOptions& options);
 Result<ExpireResult> ExpireTable(const Table& table, const ExpireOptions& options);
 Result<CheckReport> CheckOpenTable(SharedState* state, const Table& table, const CheckOptions& options);
 Result<KeyHistory> WhyOf(const Table& table, const std::vector<std::pair<std::string, std::string>>& key,

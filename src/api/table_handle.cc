@@ -128,6 +128,11 @@ class OpenedTable final : public TableHandle {
     return OpenTableWriter(state_, writable);
   }
 
+  Result<RescaledTable> Rescale(const RescaleOptions& options) override {
+    HEADRACE_ASSIGN_OR_RETURN(const Table writable, OpenForWriting());
+    return RescaleTable(state_.get(), writable, options);
+  }
+
   Result<CompactResult> Compact(bool full) override {
     HEADRACE_ASSIGN_OR_RETURN(Table writable, OpenForWriting());
     return CompactTable(state_.get(), writable, full);

@@ -1,10 +1,14 @@
 // The public writer and the compaction of a whole table, over write sessions.
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "api/open_table.h"
 #include "base/error.h"
 #include "base/uuid.h"
 #include "catalog/snapshots.h"
+#include "write/postpone_compaction.h"
 #include "write/session.h"
 
 namespace headrace {
@@ -60,12 +64,14 @@ Result<int64_t> CountLiveFiles(const Table& table) {
 }
 
 // One attempt from the newest snapshot on.
-Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool full) {
+Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool full,
+                                 const std::optional<std::set<BinaryRow>>& partitions) {
   CompactResult result;
   HEADRACE_ASSIGN_OR_RETURN(result.files_before, CountLiveFiles(table));
-  HEADRACE_ASSIGN_OR_RETURN(
-      std::unique_ptr<WriteSession> session,
-      WriteSession::Open(table, SessionOptionsOf(state, "headrace-compact-" + NewUuid())));
+  SessionOptions options = SessionOptionsOf(state, "headrace-compact-" + NewUuid());
+  options.partitions = partitions;
+  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<WriteSession> session,
+                            WriteSession::Open(table, std::move(options)));
   HEADRACE_RETURN_NOT_OK(session->Compact(full));
   HEADRACE_ASSIGN_OR_RETURN(PreparedCommit prepared, session->PrepareCommit(1, true));
   for (const BucketChange& change : prepared.changes) {
@@ -77,6 +83,41 @@ Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool fu
     return CommitConflict("compacting table ", table.name, ": other writers replaced the files meanwhile");
   for (const Snapshot& snapshot : snapshots) result.snapshots.push_back(snapshot.id.value);
   result.expiry = session->expiry();
+  HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));
+  return result;
+}
+
+// Another compaction may take files away while ours runs: what it left is compacted anew.
+Result<CompactResult> CompactAgain(SharedState* state, const Table& table, bool full,
+                                   const std::optional<std::set<BinaryRow>>& partitions) {
+  Result<CompactResult> result = TryCompact(state, table, full, partitions);
+  for (int attempt = 1; attempt < kMostCompactionAttempts; ++attempt) {
+    if (result.ok() || KindOf(result.status()) != ErrorKind::kCommitConflict) break;
+    result = TryCompact(state, table, full, partitions);
+  }
+  return result;
+}
+
+// Waiting rows get their buckets first; then those are compacted, partitions of one number of buckets together.
+Result<CompactResult> CompactPostponed(SharedState* state, const Table& table, bool full) {
+  CompactResult result;
+  HEADRACE_ASSIGN_OR_RETURN(result.files_before, CountLiveFiles(table));
+  HEADRACE_ASSIGN_OR_RETURN(
+      const MovedRows moved,
+      MovePostponedRows(table, SessionOptionsOf(state, "headrace-compact-" + NewUuid())));
+  for (const Snapshot& snapshot : moved.snapshots) result.snapshots.push_back(snapshot.id.value);
+  result.bytes_written = moved.bytes_written;
+  HEADRACE_ASSIGN_OR_RETURN(const auto counts, BucketCounts(table));
+  std::map<int32_t, std::set<BinaryRow>> by_count;
+  for (const auto& [partition, buckets] : counts) by_count[buckets].insert(partition);
+  for (const auto& [buckets, partitions] : by_count) {
+    Table fixed = table;
+    fixed.options.bucket = buckets;
+    HEADRACE_ASSIGN_OR_RETURN(const CompactResult compacted, CompactAgain(state, fixed, full, partitions));
+    result.snapshots.insert(result.snapshots.end(), compacted.snapshots.begin(), compacted.snapshots.end());
+    result.bytes_written += compacted.bytes_written;
+    if (!compacted.expiry.ok()) result.expiry = compacted.expiry;
+  }
   HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));
   return result;
 }
@@ -98,13 +139,9 @@ Result<CompactResult> CompactTable(SharedState* state, const Table& opened, bool
   table.options.lookup_compact = LookupCompact::kRadical;
   table.options.lookup_wait = true;
   full |= table.options.changelog_producer == ChangelogProducer::kFullCompaction;
-  Result<CompactResult> result = TryCompact(state, table, full);
-  // Another compaction may take files away while ours runs: what it left is compacted anew.
-  for (int attempt = 1; attempt < kMostCompactionAttempts; ++attempt) {
-    if (result.ok() || KindOf(result.status()) != ErrorKind::kCommitConflict) break;
-    result = TryCompact(state, table, full);
-  }
-  return result;
+  if (BucketModeOf(*table.schema, table.options) == BucketMode::kPostponed)
+    return CompactPostponed(state, table, full);
+  return CompactAgain(state, table, full, std::nullopt);
 }
 
 }  // namespace headrace

@@ -22,14 +22,17 @@ Result<std::string> Table::PathOf(const ManifestEntry& entry) const {
   return DataFilePath(directory, entry.file);
 }
 
+std::string Table::DescribePartition(const BinaryRow& partition) const {
+  if (schema->partition_keys.empty()) return "";
+  const auto folder = PartitionPath(partition, PartitionFields(), options);
+  std::string text = folder.ok() ? *folder : std::string("(unreadable)");
+  if (!text.empty() && text.back() == '/') text.pop_back();
+  return "partition " + text;
+}
+
 std::string Table::Describe(const BinaryRow& partition, BucketId bucket) const {
-  std::string text;
-  if (!schema->partition_keys.empty()) {
-    const auto folder = PartitionPath(partition, PartitionFields(), options);
-    std::string folder_text = folder.ok() ? *folder : std::string("(unreadable)");
-    if (!folder_text.empty() && folder_text.back() == '/') folder_text.pop_back();
-    text = "partition " + folder_text + ", ";
-  }
+  std::string text = DescribePartition(partition);
+  if (!text.empty()) text += ", ";
   return text + "bucket " + std::to_string(bucket.value);
 }
 

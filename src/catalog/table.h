@@ -37,6 +37,8 @@ struct Table {
   Result<std::string> IndexDirectory(const BinaryRow& partition, BucketId bucket) const;
   // `external_path` where the file has one, else the file in its bucket's folder.
   Result<std::string> PathOf(const ManifestEntry& entry) const;
+  // "partition dt=2024-01-01", for messages; empty when there is none.
+  std::string DescribePartition(const BinaryRow& partition) const;
   // "partition dt=2024-01-01, bucket 3", for messages; the partition is left out when there is none.
   std::string Describe(const BinaryRow& partition, BucketId bucket) const;
 };

@@ -12,6 +12,7 @@
 #include "commit/place.h"
 #include "commit/same_table.h"
 #include "commit/settle.h"
+#include "format/hash_index.h"
 
 namespace headrace {
 namespace {
@@ -90,6 +91,8 @@ class PartCommitter {
   Result<std::optional<Snapshot>> TryOn(const std::optional<Snapshot>& latest) {
     HEADRACE_ASSIGN_OR_RETURN(auto done, FindOwn(latest));
     if (done.has_value()) return done;
+    HEADRACE_RETURN_NOT_OK(CheckHashIndex(latest));
+    HEADRACE_RETURN_NOT_OK(CheckSoleWriter(latest));
     HEADRACE_RETURN_NOT_OK(AdaptTo(latest));
     HEADRACE_ASSIGN_OR_RETURN(const SnapshotFacts facts, FactsOn(latest));
     HEADRACE_ASSIGN_OR_RETURN(AttemptResult result, TryCommit(table_, part_, facts, latest));
@@ -199,6 +202,39 @@ class PartCommitter {
                             " and is now ", found.value_or("absent"));
     }
     return Status::OK();
+  }
+
+  // A compaction gives no key a bucket.
+  Status CheckHashIndex(const std::optional<Snapshot>& latest) const {
+    if (prepared_.expected_hash_index.empty() || part_.kind == CommitKind::kCompact) return Status::OK();
+    std::map<BinaryRow, std::map<BucketId, std::string>> found;
+    if (latest.has_value() && latest->index_manifest.has_value()) {
+      HEADRACE_ASSIGN_OR_RETURN(const auto entries, ReadIndexManifest(table_, *latest->index_manifest));
+      for (const IndexManifestEntry& entry : entries)
+        if (entry.index_type == kHashIndexType) found[entry.partition][entry.bucket] = entry.file_name;
+    }
+    for (const auto& [partition, expected] : prepared_.expected_hash_index) {
+      if (found[partition] == expected) continue;
+      const std::string where = table_.schema->partition_keys.empty() ? std::string("the table")
+                                                                      : table_.DescribePartition(partition);
+      return CommitConflict("committing to table ", table_.name, ": another writer has given keys of ", where,
+                            " their buckets meanwhile; a table with dynamic buckets has one writing job at a "
+                            "time: stop the other one, or write these rows again");
+    }
+    return Status::OK();
+  }
+
+  Status CheckSoleWriter(const std::optional<Snapshot>& latest) const {
+    if (!prepared_.sole_writer_since.has_value() || part_.kind == CommitKind::kCompact) return Status::OK();
+    HEADRACE_ASSIGN_OR_RETURN(
+        const auto foreign,
+        FindRowsOfOthers(table_, *prepared_.sole_writer_since,
+                         latest.has_value() ? std::optional(latest->id) : std::nullopt, prepared_.user));
+    if (!foreign.has_value()) return Status::OK();
+    return CommitConflict(
+        "committing to table ", table_.name, ": another writer has made snapshot ", *foreign,
+        " since the keys of the table were read; a table whose keys move between partitions "
+        "has one writing job at a time: stop the other one, or write these rows again");
   }
 
   // Files that other writers may have added since our changes were planned.
@@ -376,6 +412,22 @@ Result<std::vector<Snapshot>> Commit(const Table& table, const PreparedCommit& p
     made.push_back(std::move(snapshot));
   }
   return made;
+}
+
+Result<std::optional<SnapshotId>> FindRowsOfOthers(const Table& table, SnapshotId since,
+                                                   std::optional<SnapshotId> latest,
+                                                   const std::string& user) {
+  const SnapshotId newest = latest.value_or(SnapshotId(0));
+  if (newest < since) return since;
+  for (SnapshotId id(since.value + 1); id <= newest; ++id.value) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto snapshot, FindSnapshot(table, id));
+    if (!snapshot.has_value()) return id;
+    const bool rows =
+        snapshot->commit_kind == CommitKind::kOverwrite ||
+        (snapshot->commit_kind == CommitKind::kAppend && snapshot->delta_record_count.value_or(1) != 0);
+    if (rows && (user.empty() || snapshot->commit_user != user)) return id;
+  }
+  return std::nullopt;
 }
 
 Result<std::optional<Snapshot>> FindCommitted(const Table& table, const std::string& user,

@@ -44,6 +44,11 @@ struct PreparedCommit {
   // What carried properties must still be when the snapshot is made (nothing: absent), else kCommitConflict: so a job makes sure that no other
   // process has moved its position. Our own first snapshot does not count as a move.
   std::map<std::string, std::optional<std::string>> expected_properties;
+  // The HASH index files that these partitions must still have when the snapshot with the new rows is made, by bucket, else kCommitConflict:
+  // another writer has assigned keys to buckets meanwhile.
+  std::map<BinaryRow, std::map<BucketId, std::string>> expected_hash_index;
+  // Since this snapshot nobody else may have brought or removed rows, else kCommitConflict: where each row goes was decided by all of them.
+  std::optional<SnapshotId> sole_writer_since;
   // The newest snapshot whose files all of the changes took into account; 0 for a table without one. Only later snapshots are searched
   // for this commit itself and for files that share sequence numbers with it. Nothing: everything is searched.
   std::optional<SnapshotId> base_snapshot;
@@ -68,6 +73,11 @@ inline constexpr std::string_view kWriterProperty = "headrace.writer";
 // same commit is safe. After an error the first snapshot may have been made and the second not: commit again, or the compact part alone.
 Result<std::vector<Snapshot>> Commit(const Table& table, const PreparedCommit& prepared,
                                      const CommitHooks& hooks = {});
+
+// The first snapshot after `since` and up to `latest` that somebody other than `user` made and that is no compaction and not empty. One that
+// has expired counts, and `since` itself where the table was rolled back behind it.
+Result<std::optional<SnapshotId>> FindRowsOfOthers(const Table& table, SnapshotId since,
+                                                   std::optional<SnapshotId> latest, const std::string& user);
 
 // The newest snapshot of this user, when its identifier is at least `identifier`: the commit happened already.
 Result<std::optional<Snapshot>> FindCommitted(const Table& table, const std::string& user,

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "format/deletion_vector.h"
+#include "format/hash_index.h"
 
 namespace headrace {
 namespace {
-
-constexpr std::string_view kHashIndex = "HASH";
 
 // What is deleted is identified by name, level and companions; its statistics are of no more use.
 DataFileMeta WithoutValueStats(DataFileMeta file) {
@@ -82,7 +81,7 @@ Result<std::vector<IndexManifestEntry>> CombineIndex(const Table& table,
   // The vectors of a table without buckets are spread over files; everywhere else a bucket has one file of a type.
   const bool one_file_of_vectors = table.options.bucket != -1 || table.schema->has_primary_key();
   const auto replaces = [&](const IndexManifestEntry& added, const IndexManifestEntry& old) {
-    return added.index_type == kHashIndex ? SameBucketAndType(added, old) : added.file_name == old.file_name;
+    return added.index_type == kHashIndexType ? SameBucketAndType(added, old) : added.file_name == old.file_name;
   };
   for (const IndexManifestEntry& change : changes) {
     if (change.kind == EntryKind::kAdd) {

@@ -135,6 +135,7 @@ Status CheckDroppedDeletes(const Table& table, const std::vector<ManifestEntry>&
   std::map<BucketPlace, Compacted> buckets;
   std::unordered_set<std::string> removed;
   for (const ManifestEntry& entry : delta) {
+    if (entry.bucket.value < 0) continue;  // waiting rows move with their deletes
     Compacted& bucket = buckets[{entry.partition, entry.bucket}];
     const bool is_input = entry.kind == EntryKind::kDelete;
     if (is_input) removed.insert(IdentityOf(entry));
@@ -173,6 +174,23 @@ std::vector<const ManifestEntry*> Pointers(const std::vector<ManifestEntry>& ent
   return pointers;
 }
 
+// An overwrite may change the number of buckets of a partition, if it leaves nothing of what was there.
+Status CheckTotalAfter(const Table& table, const std::vector<ManifestEntry>& live,
+                       const std::vector<ManifestEntry>& delta) {
+  std::unordered_set<std::string> removed;
+  std::vector<const ManifestEntry*> after;
+  for (const ManifestEntry& entry : delta) {
+    if (entry.kind == EntryKind::kAdd)
+      after.push_back(&entry);
+    else
+      removed.insert(IdentityOf(entry));
+  }
+  if (after.empty()) return Status::OK();
+  for (const ManifestEntry& entry : live)
+    if (!removed.contains(IdentityOf(entry))) after.push_back(&entry);
+  return CheckTotalBuckets(table, after);
+}
+
 }  // namespace
 
 Status CheckDelta(const Table& table, const std::vector<ManifestEntry>& delta, CommitKind kind) {
@@ -197,6 +215,7 @@ Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live
     HEADRACE_RETURN_NOT_OK(CheckTotalBuckets(table, all));
   }
   HEADRACE_RETURN_NOT_OK(CheckDeletions(table, live, delta));
+  if (kind == CommitKind::kOverwrite) HEADRACE_RETURN_NOT_OK(CheckTotalAfter(table, live, delta));
   if (kind == CommitKind::kCompact) HEADRACE_RETURN_NOT_OK(CheckDroppedDeletes(table, live, delta));
   return CheckLevels(table, live, delta);
 }
@@ -245,7 +264,8 @@ std::vector<ManifestEntry> SharedSequences(const std::vector<ManifestEntry>& oth
                                            const std::vector<ManifestEntry>& delta) {
   std::map<BucketPlace, int64_t> first_sequence;
   for (const ManifestEntry& entry : delta) {
-    if (entry.kind != EntryKind::kAdd || entry.file.level != Level(0)) continue;
+    // Rows that wait for a bucket have no numbers.
+    if (entry.kind != EntryKind::kAdd || entry.file.level != Level(0) || entry.bucket.value < 0) continue;
     const auto [it, fresh] =
         first_sequence.try_emplace({entry.partition, entry.bucket}, entry.file.min_sequence);
     if (!fresh) it->second = std::min(it->second, entry.file.min_sequence);

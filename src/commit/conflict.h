@@ -17,7 +17,7 @@ namespace headrace {
 // No file added twice, none added and deleted, and one number of buckets a partition.
 Status CheckDelta(const Table& table, const std::vector<ManifestEntry>& delta, CommitKind kind);
 
-// In order: the number of buckets of a partition stays (unless it is an overwrite); no live file is added again; every file to
+// In order: the number of buckets of a partition stays (or an overwrite leaves none of the old files); no live file is added again; every file to
 // delete is live; a compaction has dropped no delete that hides rows of a file it did not know; the files of one level ≥ 1 of a bucket do
 // not overlap.
 Status CheckConflicts(const Table& table, const std::vector<ManifestEntry>& live,

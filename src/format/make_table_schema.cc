@@ -80,12 +80,6 @@ Status CheckPrimaryKey(const TableSchema& schema) {
                    ") has no column besides the partition keys: each "
                    "partition could hold one row");
   }
-  for (const std::string& key : schema.partition_keys) {
-    if (Contains(schema.primary_keys, key)) continue;
-    return Unsupported(
-        "the primary key (", Joined(schema.primary_keys), ") does not contain the partition key '", key,
-        "': rows would move between partitions, which is not supported; add it to the primary key");
-  }
   return Status::OK();
 }
 

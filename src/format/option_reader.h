@@ -64,6 +64,11 @@ class OptionReader {
   const std::map<std::string, std::string>& options_;
 };
 
+// bucket, bucket-function.type, dynamic-bucket.…, postpone.…: format/bucket_options.cc.
+Status ReadBucketOptions(const OptionReader& options, TableOptions* out);
+// What cannot be together, and what is refused for the access.
+Status CheckBucketOptions(const TableSchema& schema, const TableOptions& options, Access access);
+
 // num-sorted-run.…, compaction.…, lookup-compact, lookup-wait, changelog-producer.…: format/compaction_options.cc.
 Status ReadCompactionOptions(const OptionReader& options, TableOptions* out);
 // Combinations that cannot work, for reading and writing alike.

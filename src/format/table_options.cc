@@ -79,10 +79,6 @@ Status CheckPathPart(const OptionReader& options, const std::string& key, bool f
 }
 
 Status ReadLayout(const OptionReader& options, TableOptions* out) {
-  HEADRACE_RETURN_NOT_OK(options.Int("bucket", &out->bucket, std::numeric_limits<int32_t>::min()));
-  const std::string* function = options.Find("bucket-function.type");
-  if (function != nullptr && LowerAscii(TrimAscii(*function)) == "mod")
-    out->bucket_function = BucketFunction::kMod;
   HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "data-file.prefix", false));
   HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "changelog-file.prefix", false));
   HEADRACE_RETURN_NOT_OK(CheckPathPart(options, "data-file.path-directory", true));
@@ -206,43 +202,6 @@ Status ReadFieldModes(const std::map<std::string, std::string>& options, TableOp
   return Status::OK();
 }
 
-Status CheckBuckets(const TableSchema& schema, const TableOptions& options, Access access) {
-  const bool keyed = schema.has_primary_key();
-  if (options.bucket == 0 || options.bucket < -2 || (options.bucket == -2 && !keyed)) {
-    return Invalid("table option 'bucket' = ", options.bucket,
-                   "; allowed are -1, numbers above 0, and with a primary key -2");
-  }
-  if (options.bucket == -2) {
-    return Unsupported(
-        "table option 'bucket' = -2 (rows wait in a postponed bucket until a job moves them) is not "
-        "supported");
-  }
-  if (options.bucket == -1 && keyed && access == Access::kWrite) {
-    return Unsupported(
-        "table option 'bucket' = -1 of a table with a primary key (dynamic buckets) is not supported for "
-        "writing; "
-        "set a number of buckets");
-  }
-  const std::vector<std::string> bucket_keys = schema.BucketKeys();
-  if (options.bucket > 0 && bucket_keys.empty() && !(schema.version == 1 && options.bucket == 1)) {
-    return Invalid("table option 'bucket' = ", options.bucket,
-                   " of a table without primary key needs 'bucket-key'");
-  }
-  for (const std::string& name : bucket_keys) {
-    if (schema.FieldIndex(name) < 0)
-      return Invalid("table option 'bucket-key': column '", name, "' does not exist");
-    if (schema.fields[static_cast<size_t>(schema.FieldIndex(name))].type.is_nested()) {
-      return Invalid("table option 'bucket-key': column '", name, "' has a nested type");
-    }
-  }
-  if (options.bucket_function != BucketFunction::kMod || options.bucket < 1) return Status::OK();
-  const bool one = bucket_keys.size() == 1;
-  const TypeRoot root = one ? schema.TypesOf(bucket_keys)[0].root : TypeRoot::kRow;
-  if (root == TypeRoot::kInt || root == TypeRoot::kBigInt) return Status::OK();
-  return Invalid(
-      "table option 'bucket-function.type' = 'mod' needs exactly one bucket key, of type INT or BIGINT");
-}
-
 Status CheckSequence(const TableSchema& schema, const TableOptions& options) {
   if (options.sequence_fields.empty()) return Status::OK();
   if (!schema.has_primary_key()) return Invalid("table option 'sequence.field' needs a primary key");
@@ -264,7 +223,7 @@ Status CheckSequence(const TableSchema& schema, const TableOptions& options) {
 }
 
 Status CheckTogether(const TableSchema& schema, const TableOptions& options, Access access) {
-  HEADRACE_RETURN_NOT_OK(CheckBuckets(schema, options, access));
+  HEADRACE_RETURN_NOT_OK(CheckBucketOptions(schema, options, access));
   HEADRACE_RETURN_NOT_OK(CheckSequence(schema, options));
   if (!schema.has_primary_key() && options.changelog_producer != ChangelogProducer::kNone) {
     return Invalid("table option 'changelog-producer' needs a primary key");
@@ -317,6 +276,7 @@ Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
   }
   const OptionReader reader(options);
   TableOptions result;
+  HEADRACE_RETURN_NOT_OK(ReadBucketOptions(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadLayout(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadMerging(reader, &result));
   HEADRACE_RETURN_NOT_OK(ReadFiles(reader, schema.has_primary_key(), &result));

@@ -42,6 +42,14 @@ enum class ChangelogProducer { kNone, kInput, kLookup, kFullCompaction };
 enum class LookupCompact { kRadical, kGentle };
 enum class BucketFunction { kDefault, kMod };
 enum class IntegerEncoding { kPlain, kDelta };
+// How a row of a table finds its bucket.
+enum class BucketMode {
+  kFixed,    // bucket = n: by the hash of its bucket key
+  kUnaware,  // bucket = -1, no primary key: all rows lie in bucket 0
+  kDynamic,  // bucket = -1, the primary key holds the partition keys: by the HASH index of its partition
+  kCrossPartition,  // bucket = -1, it does not: a key lies in one partition and moves when that column changes
+  kPostponed,       // bucket = -2: rows wait in bucket -2 until a compaction gives each its bucket
+};
 enum class SpillCodec { kNone, kLz4, kZstd };
 enum class StatsMode { kNone, kCounts, kTruncate, kFull };
 
@@ -73,8 +81,13 @@ struct Retention {
 };
 
 struct TableOptions {
-  int32_t bucket = -1;                                              // bucket
-  BucketFunction bucket_function = BucketFunction::kDefault;        // bucket-function.type
+  int32_t bucket = -1;                                        // bucket
+  BucketFunction bucket_function = BucketFunction::kDefault;  // bucket-function.type
+  int64_t dynamic_bucket_target_rows = 2000000;               // dynamic-bucket.target-row-num
+  std::optional<int32_t> dynamic_bucket_max;                  // dynamic-bucket.max-buckets; nothing: 32767
+  std::optional<int32_t> postpone_buckets;      // postpone.default-bucket-num; nothing: by rows or size
+  int64_t postpone_target_bytes = 1LL << 30;    // postpone.target-size-per-bucket
+  std::optional<int64_t> postpone_target_rows;  // postpone.target-row-num-per-bucket; nothing: by size
   MergeEngine merge_engine = MergeEngine::kDeduplicate;             // merge-engine
   std::vector<std::string> sequence_fields;                         // sequence.field
   bool sequence_descending = false;                                 // sequence.field.sort-order
@@ -169,6 +182,8 @@ struct TableOptions {
   }
   Level max_level() const { return Level(num_levels - 1); }
 };
+
+BucketMode BucketModeOf(const TableSchema& schema, const TableOptions& options);
 
 enum class Access { kRead, kWrite };
 

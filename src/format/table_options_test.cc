@@ -172,13 +172,11 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
       {{{"scan.snapshot-id", "3"}}, false},
       {{{"record-level.expire-time", "1 d"}}, false},
       {{{"data-evolution.enabled", "true"}}, false},
-      {{{"bucket", "-2"}}, false},
       {{{"file-index.bloom-filter.columns", "v"}}, true},
       {{{"tag.automatic-creation", "process-time"}}, true},
       {{{"data-file.external-paths", "s3://x"}}, true},
       {{{"row-tracking.enabled", "true"}}, true},
       {{{"manifest.format", "orc"}}, true},
-      {{{"bucket", "-1"}}, true},
       {{{"write.sequence-number-init-mode", "snapshot"}}, true},
   };
   for (const Case& c : cases) {
@@ -367,6 +365,39 @@ TEST(ParseDurationMs, TakesTheUnitsOfPaimonAndIso8601) {
   for (const char* text :
        {"", "h", "-1 s", "1 fortnight", "P", "PT", "PT5X", "P1H", "PT1.5M", "PT-5S", "999999999999999 d"}) {
     EXPECT_FALSE(ParseDurationMs(text).ok()) << text;
+  }
+}
+
+TEST(ParseTableOptions, KnowsHowRowsFindTheirBuckets) {
+  const auto mode_of = [](const TableSchema& schema) {
+    return BucketModeOf(schema, *ParseTableOptions(schema, Access::kRead));
+  };
+  TableSchema keyed = Keyed({{"bucket", "-1"}});
+  EXPECT_EQ(mode_of(keyed), BucketMode::kDynamic);
+  keyed.partition_keys = {keyed.fields.back().name};
+  EXPECT_EQ(mode_of(keyed), BucketMode::kCrossPartition);
+  keyed.primary_keys.push_back(keyed.fields.back().name);
+  EXPECT_EQ(mode_of(keyed), BucketMode::kDynamic);
+  keyed.options["bucket"] = "3";
+  EXPECT_EQ(mode_of(keyed), BucketMode::kFixed);
+  keyed.primary_keys.clear();
+  keyed.options["bucket"] = "-1";
+  EXPECT_EQ(mode_of(keyed), BucketMode::kUnaware);
+}
+
+TEST(ParseTableOptions, TakesDynamicBuckets) {
+  const auto parsed = ParseTableOptions(Keyed({{"bucket", "-1"},
+                                               {"dynamic-bucket.target-row-num", "40"},
+                                               {"dynamic-bucket.max-buckets", "100000"}}),
+                                        Access::kWrite);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->dynamic_bucket_target_rows, 40);
+  EXPECT_EQ(parsed->dynamic_bucket_max, 32767);
+  for (const char* wrong : {"0", "-2", "x"}) {
+    EXPECT_TRUE(
+        IsKind(ParseTableOptions(Keyed({{"dynamic-bucket.max-buckets", wrong}}), Access::kRead).status(),
+               ErrorKind::kInvalid))
+        << wrong;
   }
 }
 

@@ -104,6 +104,12 @@ std::vector<std::string> TableSchema::TrimmedPrimaryKeys() const {
   return trimmed;
 }
 
+bool TableSchema::moves_between_partitions() const {
+  return has_primary_key() &&
+         std::any_of(partition_keys.begin(), partition_keys.end(),
+                     [this](const std::string& key) { return !Contains(primary_keys, key); });
+}
+
 std::vector<std::string> TableSchema::BucketKeys() const {
   const auto option = options.find("bucket-key");
   std::vector<std::string> keys =

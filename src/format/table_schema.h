@@ -33,6 +33,8 @@ struct TableSchema {
   bool operator==(const TableSchema& other) const;  // the order of options means nothing
 
   bool has_primary_key() const { return !primary_keys.empty(); }
+  // A primary key that does not hold all partition keys: its row moves when a partition column changes.
+  bool moves_between_partitions() const;
   // Primary keys less partition keys, in primary-key order: the key inside a bucket.
   std::vector<std::string> TrimmedPrimaryKeys() const;
   // `bucket-key`, else the trimmed primary key; empty for an unaware-bucket append table.

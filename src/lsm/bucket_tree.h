@@ -1,6 +1,7 @@
 // One (partition, bucket) as its writer sees it: a buffer in front of the files, flushed and compacted, giving file changes.
 //
-// Two kinds behind one interface: a merge tree (table with a primary key) and a row bucket (append table). A tree never commits:
+// Three kinds behind one interface: a merge tree (table with a primary key), a row bucket (append table), and a staging bucket where rows
+// of a table with bucket = -2 wait. A tree never commits:
 // TakeChange() hands over what changed since the last call, and whoever takes it answers for those files.
 //
 // Threads: all methods belong to one thread at a time, except RunCompaction, which may run on any thread beside the others: it

@@ -6,12 +6,13 @@
 
 #include "file/manifest_file.h"
 #include "format/deletion_vector.h"
+#include "format/hash_index.h"
 #include "maintain/check_states.h"
+#include "write/partition_index.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::string_view kHash = "HASH";
 constexpr int64_t kHashBytes = 4;
 
 // The vector of a range, decoded; what is wrong with its bytes else. Source: DeletionVectorsIndexFile, DeletionVector.read.
@@ -101,6 +102,26 @@ void CheckBlocks(CheckRun* run, const IndexManifestEntry& entry, const std::stri
   }
 }
 
+// All hashes of a partition, to hold its rows against.
+void TakeHashes(CheckRun* run, const IndexManifestEntry& entry, const std::string& path, bool whole) {
+  if (!run->options.data) return;
+  const auto [it, fresh] = run->hash_index.try_emplace(entry.partition.bytes, nullptr);
+  if (fresh) it->second = std::make_shared<PartitionIndex>(INT64_MAX, std::nullopt);
+  if (!whole) it->second = nullptr;  // why was told
+  if (it->second == nullptr) return;
+  const Result<std::string> bytes = ReadBounded(run->store.get(), path, kMostManifestBytes);
+  const auto hashes =
+      bytes.ok() ? DecodeHashIndex(*bytes, path) : Result<std::vector<int32_t>>(bytes.status());
+  if (!hashes.ok()) {
+    it->second = nullptr;
+    return;
+  }
+  const Status taken = it->second->Load(entry.bucket, *hashes);
+  if (taken.ok()) return;
+  run->Add(FindingKind::kHashInTwoBuckets, path, taken.message(), "each hash in one bucket of its partition");
+  it->second = nullptr;
+}
+
 void CheckIndexFile(CheckRun* run, const Root& root, const IndexManifestEntry& entry,
                     const std::string& manifest, const LiveRows& live) {
   if (entry.external_path.has_value()) return;  // outside the table: its store is not at hand
@@ -122,15 +143,19 @@ void CheckIndexFile(CheckRun* run, const Root& root, const IndexManifestEntry& e
     run->Add(FindingKind::kIndexFileMissing, path,
              info.ok() ? std::string("no such file") : info.status().message(),
              "index manifest " + manifest + " names it");
+    if (entry.index_type == kHashIndexType) TakeHashes(run, entry, path, /*whole=*/false);
     return;
   }
+  bool whole = true;
   if ((*info)->size_bytes != entry.file_size_bytes) {
     run->Add(FindingKind::kIndexFileSizeWrong, path, Told((*info)->size_bytes, " bytes"),
              Told(entry.file_size_bytes, " bytes, as its manifest says"));
-  } else if (entry.index_type == kHash && entry.file_size_bytes / kHashBytes != entry.row_count) {
+    whole = false;
+  } else if (entry.index_type == kHashIndexType && entry.file_size_bytes / kHashBytes != entry.row_count) {
     run->Add(FindingKind::kIndexFileSizeWrong, path, Told((*info)->size_bytes, " bytes"),
              Told(kHashBytes, " bytes for each of the ", entry.row_count, " hashes its manifest counts"));
   }
+  if (entry.index_type == kHashIndexType) TakeHashes(run, entry, path, whole);
   CheckVectors(run, entry, path, live);
   CheckBlocks(run, entry, path, live);
 }
@@ -152,6 +177,7 @@ void CheckRepeated(CheckRun* run, const IndexManifestEntry& entry, const std::st
 
 void CheckIndexes(CheckRun* run, const Root& root, const NamedState& state,
                   const std::vector<ManifestEntry>& live) {
+  run->hash_index.clear();
   if (!state.snapshot.index_manifest.has_value()) return;
   const std::string& name = *state.snapshot.index_manifest;
   const std::string path = run->path + "/manifest/" + name;

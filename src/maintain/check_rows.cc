@@ -16,6 +16,7 @@
 #include "maintain/check_states.h"
 #include "maintain/column_extremes.h"
 #include "write/bucket_router.h"
+#include "write/partition_index.h"
 
 namespace headrace {
 namespace {
@@ -156,6 +157,7 @@ class RowCheck {
       HEADRACE_RETURN_NOT_OK(extremes_[i].Add(*batch.column(first_value + static_cast<int>(i))));
     }
     HEADRACE_RETURN_NOT_OK(CheckPartition(batch));
+    HEADRACE_RETURN_NOT_OK(CheckHashIndex(batch));
     return CheckBucket(batch);
   }
 
@@ -209,6 +211,29 @@ class RowCheck {
            Told("row ", rows_ + static_cast<int64_t>(row), " belongs to bucket ", buckets[row], " of ",
                 entry_.total_buckets),
            Told("rows of bucket ", entry_.bucket));
+      break;
+    }
+    return Status::OK();
+  }
+
+  // A key of a dynamic bucket must be found again by who writes it next, or it gets a second bucket.
+  Status CheckHashIndex(const arrow::RecordBatch& batch) {
+    const bool dynamic = keyed() && entry_.total_buckets == -1 && !schema_.moves_between_partitions();
+    const std::vector<std::string> names = schema_.TrimmedPrimaryKeys();
+    if (!dynamic || role_ != FileRole::kData || !HoldsAll(names)) return Status::OK();
+    const auto index = run_->hash_index.find(entry_.partition.bytes);
+    if (index != run_->hash_index.end() && index->second == nullptr) return Status::OK();
+    Table then = root_.table;
+    then.schema = version_.schema;
+    HEADRACE_ASSIGN_OR_RETURN(const auto hashes, HashKeys(then, batch, names));
+    for (size_t row = 0; row < hashes.size(); ++row) {
+      const auto bucket =
+          index == run_->hash_index.end() ? std::optional<BucketId>() : index->second->Find(hashes[row]);
+      if (bucket == entry_.bucket) continue;
+      Tell(FindingKind::kKeyNotInHashIndex,
+           Told("row ", rows_ + static_cast<int64_t>(row), " has a key of hash ", hashes[row], ", which is ",
+                bucket.has_value() ? Told("in the index of bucket ", *bucket) : std::string("in no index")),
+           Told("in the index of bucket ", entry_.bucket));
       break;
     }
     return Status::OK();

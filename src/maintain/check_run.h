@@ -26,6 +26,8 @@
 
 namespace headrace {
 
+class PartitionIndex;
+
 struct CheckRun {
   CheckRun(std::shared_ptr<Store> store, std::shared_ptr<Clock> clock, std::string path, std::string name,
            CheckOptions options, arrow::MemoryPool* pool)
@@ -60,6 +62,9 @@ struct CheckRun {
   std::unordered_set<std::string> referred;
   // States in which something was found, with the files that name them: they may have expired meanwhile.
   std::vector<std::pair<int, std::string>> doubtful;
+  // With data: which bucket the index of the state that is looked into gives each key, by partition bytes. Nothing: the partition has no
+  // index; null: it cannot be told.
+  std::map<std::string, std::shared_ptr<PartitionIndex>> hash_index;
   const int64_t started_ms;
   bool referred_is_complete = true;  // false: something that would refer to files could not be read
 };

@@ -286,9 +286,9 @@ void StateChecker::CheckData(const NamedState& state) {
       if (count.deletes == 0 && count.entry == &entry) live.push_back(std::move(entry));
     }
   }
+  CheckIndexes(run_, *root_, state, live);
   for (const ManifestEntry& entry : live) files_.Check(entry, FileRole::kData);
   CheckBuckets(run_, *root_, state, live);
-  CheckIndexes(run_, *root_, state, live);
 }
 
 void StateChecker::CheckChangelog(const NamedState& state) {

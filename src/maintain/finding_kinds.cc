@@ -174,6 +174,11 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
      "A deletion vector deletes another number of rows than its manifest says (told with `--data`).",
      kFileIsNotWhatWasWritten},
     {"deletion-vector-repeated", kDamage, "A data file has two deletion vectors.", kWriterFault},
+    {"hash-in-two-buckets", kDamage,
+     "The indexes of two dynamic buckets of a partition name the same key (told with `--data`).",
+     "The key may be in the table twice: two jobs have written at the same time. Copy the table's rows into "
+     "a new "
+     "one."},
 
     // Rows, with --data.
     {"data-file-unreadable", kDamage,
@@ -200,6 +205,10 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
      "Readers that skip files by it miss rows. A full compaction writes it anew."},
     {"row-in-wrong-partition", kDamage, "A row's partition columns are not those of its file's partition.",
      kWriterFault},
+    {"key-not-in-hash-index", kDamage, "A key of a dynamic bucket is not in that bucket's index.",
+     "The next writer gives the key another bucket, and it is in the table twice. Copy the table's rows into "
+     "a new "
+     "one before it is written to."},
 
     // The changelog replayed, with --changelog.
     {"change-out-of-step", kDamage,

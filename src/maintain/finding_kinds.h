@@ -76,6 +76,7 @@ enum class FindingKind {
   kDeletionVectorUnreadable,
   kDeletionVectorCountWrong,
   kDeletionVectorRepeated,
+  kHashInTwoBuckets,
 
   kDataFileUnreadable,
   kRowCountWrong,
@@ -89,6 +90,7 @@ enum class FindingKind {
   kValueStatsWrong,
   kNullCountWrong,
   kRowInWrongPartition,
+  kKeyNotInHashIndex,
 
   kChangeOutOfStep,
   kChangelogDiffers,

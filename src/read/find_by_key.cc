@@ -82,6 +82,7 @@ Result<FilesByBucket> FilesThatMayHold(const Table& table, const Snapshot& snaps
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<ManifestEntry> live, LiveFiles(table, snapshot, filter));
   FilesByBucket files;
   for (const ManifestEntry& entry : live) {
+    if (entry.bucket.value < 0) continue;  // rows that wait for a bucket are not in the table yet
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<BucketId> bucket,
                               BucketOfKey(schema, table.options.bucket_function, key, entry.total_buckets));
     if (bucket.has_value() && *bucket != entry.bucket) continue;

@@ -115,6 +115,7 @@ class SplitPlanner {
   }
 
   Status Add(ManifestEntry&& entry) {
+    if (entry.bucket.value < 0) return Status::OK();  // rows that wait for a bucket are not in the table yet
     // Files of a bucket mostly follow each other.
     if (last_ == nullptr || last_->first.second != entry.bucket ||
         last_->first.first != entry.partition.bytes) {

@@ -68,20 +68,19 @@ class RowHash {
 };
 
 template <typename Array, typename AsSlot>
-std::vector<BucketId> HashOneFixed(const arrow::Array& column, int32_t total, AsSlot as_slot) {
+std::vector<int32_t> HashOneFixed(const arrow::Array& column, AsSlot as_slot) {
   const auto& values = static_cast<const Array&>(column);
   const RowHash start = RowHash::OfOneColumn(false);
   RowHash null_hash = RowHash::OfOneColumn(true);
   null_hash.Slot(0);
-  const BucketId null_bucket = BucketOfHash(null_hash.Finish(), total);
-  std::vector<BucketId> buckets(static_cast<size_t>(values.length()), null_bucket);
+  std::vector<int32_t> hashes(static_cast<size_t>(values.length()), null_hash.Finish());
   for (int64_t row = 0; row < values.length(); ++row) {
     if (values.IsNull(row)) continue;
     RowHash hash = start;
     hash.Slot(as_slot(values.Value(row)));
-    buckets[static_cast<size_t>(row)] = BucketOfHash(hash.Finish(), total);
+    hashes[static_cast<size_t>(row)] = hash.Finish();
   }
-  return buckets;
+  return hashes;
 }
 
 // Up to seven bytes stand in the slot itself, under their length; longer ones behind it, where offset and length point.
@@ -97,53 +96,52 @@ void AddText(std::string_view text, RowHash* hash) {
   hash->Padded(text);
 }
 
-std::vector<BucketId> HashOneText(const arrow::Array& column, int32_t total) {
+std::vector<int32_t> HashOneText(const arrow::Array& column) {
   const auto& values = static_cast<const arrow::BinaryArray&>(column);
-  std::vector<BucketId> buckets(static_cast<size_t>(values.length()));
+  std::vector<int32_t> hashes(static_cast<size_t>(values.length()));
   for (int64_t row = 0; row < values.length(); ++row) {
     RowHash hash = RowHash::OfOneColumn(values.IsNull(row));
     if (values.IsNull(row))
       hash.Slot(0);
     else
       AddText(values.GetView(row), &hash);
-    buckets[static_cast<size_t>(row)] = BucketOfHash(hash.Finish(), total);
+    hashes[static_cast<size_t>(row)] = hash.Finish();
   }
-  return buckets;
+  return hashes;
 }
 
-Result<std::vector<BucketId>> HashRows(std::vector<DataType> types,
-                                       std::vector<std::shared_ptr<arrow::Array>> columns, int64_t rows,
-                                       int32_t total) {
+Result<std::vector<int32_t>> HashEncoded(std::vector<DataType> types,
+                                         std::vector<std::shared_ptr<arrow::Array>> columns, int64_t rows) {
   HEADRACE_ASSIGN_OR_RETURN(const auto encoder, BinaryRowEncoder::Make(std::move(types), std::move(columns)));
-  std::vector<BucketId> buckets(static_cast<size_t>(rows));
+  std::vector<int32_t> hashes(static_cast<size_t>(rows));
   for (int64_t row = 0; row < rows; ++row) {
     HEADRACE_ASSIGN_OR_RETURN(const std::string_view bytes, encoder->EncodeRow(row));
-    buckets[static_cast<size_t>(row)] = BucketOfHash(HashBinaryRow(bytes), total);
+    hashes[static_cast<size_t>(row)] = HashBinaryRow(bytes);
   }
-  return buckets;
+  return hashes;
 }
 
-Result<std::vector<BucketId>> DefaultBuckets(const std::vector<DataType>& types,
-                                             const std::vector<std::shared_ptr<arrow::Array>>& columns,
-                                             int64_t rows, int32_t total) {
+Result<std::vector<int32_t>> HashColumns(const std::vector<DataType>& types,
+                                         const std::vector<std::shared_ptr<arrow::Array>>& columns,
+                                         int64_t rows) {
   if (columns.size() == 1) {
     const auto zero_extended = [](int32_t value) {
       return static_cast<uint64_t>(static_cast<uint32_t>(value));
     };
     switch (types[0].root) {
-      case TypeRoot::kInt: return HashOneFixed<arrow::Int32Array>(*columns[0], total, zero_extended);
-      case TypeRoot::kDate: return HashOneFixed<arrow::Date32Array>(*columns[0], total, zero_extended);
+      case TypeRoot::kInt: return HashOneFixed<arrow::Int32Array>(*columns[0], zero_extended);
+      case TypeRoot::kDate: return HashOneFixed<arrow::Date32Array>(*columns[0], zero_extended);
       case TypeRoot::kBigInt:
-        return HashOneFixed<arrow::Int64Array>(*columns[0], total,
+        return HashOneFixed<arrow::Int64Array>(*columns[0],
                                                [](int64_t value) { return static_cast<uint64_t>(value); });
       case TypeRoot::kChar:
       case TypeRoot::kVarChar:
       case TypeRoot::kBinary:
-      case TypeRoot::kVarBinary: return HashOneText(*columns[0], total);
+      case TypeRoot::kVarBinary: return HashOneText(*columns[0]);
       default: break;
     }
   }
-  return HashRows(types, columns, rows, total);
+  return HashEncoded(types, columns, rows);
 }
 
 template <typename Array>
@@ -182,11 +180,27 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> ColumnsOf(const Table& table,
   return columns;
 }
 
-// Each row's partition as a small number, and the partitions by that number.
-struct PartitionedRows {
-  std::vector<BinaryRow> partitions;
-  std::vector<uint32_t> of_row;
+struct Group {
+  uint32_t partition = 0;
+  BucketId bucket;
+  std::vector<int64_t> rows;
 };
+
+// Rows by (partition, bucket), in order of first appearance.
+std::vector<Group> GroupRows(const PartitionedRows& partitioned, const std::vector<BucketId>& buckets) {
+  std::vector<Group> groups;
+  std::unordered_map<uint64_t, size_t> places;
+  for (size_t row = 0; row < buckets.size(); ++row) {
+    const uint32_t partition = partitioned.of_row[row];
+    const uint64_t key = static_cast<uint64_t>(partition) << 32 | static_cast<uint32_t>(buckets[row].value);
+    const auto [it, fresh] = places.try_emplace(key, groups.size());
+    if (fresh) groups.push_back({partition, buckets[row], {}});
+    groups[it->second].rows.push_back(static_cast<int64_t>(row));
+  }
+  return groups;
+}
+
+}  // namespace
 
 Result<PartitionedRows> PartitionsOf(const Table& table, const arrow::RecordBatch& rows) {
   PartitionedRows result;
@@ -216,27 +230,11 @@ Result<PartitionedRows> PartitionsOf(const Table& table, const arrow::RecordBatc
   return result;
 }
 
-struct Group {
-  uint32_t partition = 0;
-  BucketId bucket;
-  std::vector<int64_t> rows;
-};
-
-// Rows by (partition, bucket), in order of first appearance.
-std::vector<Group> GroupRows(const PartitionedRows& partitioned, const std::vector<BucketId>& buckets) {
-  std::vector<Group> groups;
-  std::unordered_map<uint64_t, size_t> places;
-  for (size_t row = 0; row < buckets.size(); ++row) {
-    const uint32_t partition = partitioned.of_row[row];
-    const uint64_t key = static_cast<uint64_t>(partition) << 32 | static_cast<uint32_t>(buckets[row].value);
-    const auto [it, fresh] = places.try_emplace(key, groups.size());
-    if (fresh) groups.push_back({partition, buckets[row], {}});
-    groups[it->second].rows.push_back(static_cast<int64_t>(row));
-  }
-  return groups;
+Result<std::vector<int32_t>> HashKeys(const Table& table, const arrow::RecordBatch& rows,
+                                      const std::vector<std::string>& keys) {
+  HEADRACE_ASSIGN_OR_RETURN(const auto columns, ColumnsOf(table, rows, keys));
+  return HashColumns(table.schema->TypesOf(keys), columns, rows.num_rows());
 }
-
-}  // namespace
 
 Result<std::vector<BucketId>> AssignBuckets(const Table& table, const arrow::RecordBatch& rows,
                                             int32_t total_buckets) {
@@ -246,19 +244,30 @@ Result<std::vector<BucketId>> AssignBuckets(const Table& table, const arrow::Rec
   const std::vector<DataType> types = table.schema->TypesOf(keys);
   HEADRACE_ASSIGN_OR_RETURN(const auto columns, ColumnsOf(table, rows, keys));
   switch (table.options.bucket_function) {
-    case BucketFunction::kDefault: return DefaultBuckets(types, columns, rows.num_rows(), total_buckets);
+    case BucketFunction::kDefault: break;
     case BucketFunction::kMod: return ModBuckets(table, keys, types, columns, total_buckets);
   }
-  return Invalid("table ", table.name, ": unknown bucket function");
+  HEADRACE_ASSIGN_OR_RETURN(const auto hashes, HashColumns(types, columns, rows.num_rows()));
+  std::vector<BucketId> buckets(hashes.size());
+  std::transform(hashes.begin(), hashes.end(), buckets.begin(),
+                 [=](int32_t hash) { return BucketOfHash(hash, total_buckets); });
+  return buckets;
 }
 
 Result<std::vector<Slice>> SplitByBucket(const Table& table, const std::shared_ptr<arrow::RecordBatch>& rows,
                                          const std::shared_ptr<arrow::Array>& kinds,
                                          arrow::MemoryPool* pool) {
-  std::vector<Slice> slices;
-  if (rows->num_rows() == 0) return slices;
+  if (rows->num_rows() == 0) return std::vector<Slice>{};
   HEADRACE_ASSIGN_OR_RETURN(PartitionedRows partitioned, PartitionsOf(table, *rows));
   HEADRACE_ASSIGN_OR_RETURN(const auto buckets, AssignBuckets(table, *rows, table.options.bucket));
+  return SliceRows(std::move(partitioned), buckets, rows, kinds, pool);
+}
+
+Result<std::vector<Slice>> SliceRows(PartitionedRows partitioned, const std::vector<BucketId>& buckets,
+                                     const std::shared_ptr<arrow::RecordBatch>& rows,
+                                     const std::shared_ptr<arrow::Array>& kinds, arrow::MemoryPool* pool) {
+  std::vector<Slice> slices;
+  if (rows->num_rows() == 0) return slices;
   const std::vector<Group> groups = GroupRows(partitioned, buckets);
   if (groups.size() == 1) {
     slices.push_back({std::move(partitioned.partitions[0]), groups[0].bucket, rows, kinds});

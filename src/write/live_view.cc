@@ -20,10 +20,13 @@ Result<bool> MayTryAgain(const Table& table, const Snapshot& snapshot, const Sta
 
 Status LiveView::CheckTotalBuckets(const ManifestEntry& entry) const {
   const int32_t option = table_.options.bucket;
-  if (entry.total_buckets <= 0 || option <= 0 || entry.total_buckets == option) return Status::OK();
+  const bool counted = entry.total_buckets > 0 || option > 0;
+  if (!counted || option == -2 || entry.bucket.value < 0 || entry.total_buckets == option ||
+      entry.total_buckets == 0)
+    return Status::OK();
   return Invalid("writing to table ", table_.name, ": ", table_.Describe(entry.partition, entry.bucket),
                  " has files for ", entry.total_buckets, " buckets, the option bucket says ", option,
-                 "; overwrite the partition to change its number of buckets, or set bucket back");
+                 "; 'headrace rescale TABLE --buckets ", option, "' writes it anew, or set bucket back");
 }
 
 Status LiveView::Keep(std::vector<ManifestEntry> entries) {

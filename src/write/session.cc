@@ -1,6 +1,9 @@
 #include "write/session.h"
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +19,7 @@
 #include "commit/expiry.h"
 #include "commit/same_table.h"
 #include "lsm/tree_changes.h"
+#include "write/bucket_assigner.h"
 #include "write/bucket_writer.h"
 #include "write/live_view.h"
 #include "write/lost_compactions.h"
@@ -39,6 +43,17 @@ std::optional<int32_t> CommitsToFullCompaction(const TableOptions& options) {
   return std::nullopt;
 }
 
+// "-u-<user>-s-<number>-w-": all files of one writer have it in common, and are read by one reader in the order they were made.
+std::string StagingPrefix(const std::string& user) {
+  std::string plain = user;
+  for (char& c : plain)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '_';
+  for (const std::string_view mark : {"-s-", "-w-"})
+    for (size_t at = plain.find(mark); at != std::string::npos; at = plain.find(mark)) plain[at] = '_';
+  const size_t number = std::hash<std::string>{}(NewUuid()) % std::numeric_limits<int32_t>::max();
+  return "-u-" + plain + "-s-" + std::to_string(number) + "-w-";
+}
+
 bool IsFullCompactionDue(const TableOptions& options, int64_t identifier) {
   const std::optional<int32_t> commits = CommitsToFullCompaction(options);
   if (!commits.has_value()) return false;
@@ -54,7 +69,13 @@ class TableSession final : public WriteSession {
         pool_(options_.pool == nullptr ? arrow::default_memory_pool() : options_.pool),
         reservation_(std::move(reservation)),
         view_(table_),
+        staging_prefix_(table_.options.bucket == -2 ? StagingPrefix(options_.commit_user) : ""),
         committer_(table_, newest) {}
+
+  Status Start() {
+    HEADRACE_ASSIGN_OR_RETURN(assigner_, MakeBucketAssigner(table_, options_.budget, pool_));
+    return Status::OK();
+  }
 
   ~TableSession() override {
     for (const auto& [key, salvaged] : salvaged_) {
@@ -67,7 +88,7 @@ class TableSession final : public WriteSession {
                const std::shared_ptr<arrow::Array>& kinds) override {
     HEADRACE_ASSIGN_OR_RETURN(const CheckedRows checked, CheckRows(table_, rows, kinds, pool_));
     // Every bucket is opened before the first row is kept.
-    HEADRACE_ASSIGN_OR_RETURN(const auto slices, SplitByBucket(table_, checked.rows, checked.kinds, pool_));
+    HEADRACE_ASSIGN_OR_RETURN(const auto slices, AssignRows(checked));
     std::vector<BucketPlace> keys;
     for (const Slice& slice : slices) keys.emplace_back(slice.partition, slice.bucket);
     HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
@@ -77,9 +98,12 @@ class TableSession final : public WriteSession {
   }
 
   Status Compact(bool full) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<BucketPlace> keys, view_.AllBuckets());
+    std::vector<BucketPlace> keys;
+    if (!options_.ignore_existing) {
+      HEADRACE_ASSIGN_OR_RETURN(keys, view_.AllBuckets());
+    }
     for (const auto& [key, writer] : writers_) keys.push_back(key);
-    std::erase_if(keys, [](const BucketPlace& key) { return key.second.value < 0; });
+    std::erase_if(keys, [&](const BucketPlace& key) { return key.second.value < 0 || !IsMine(key.first); });
     HEADRACE_RETURN_NOT_OK(OpenBuckets(keys));
     for (const BucketPlace& key : std::set<BucketPlace>(keys.begin(), keys.end()))
       HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(full));
@@ -108,6 +132,7 @@ class TableSession final : public WriteSession {
     }
     salvaged_.clear();
     prepared.base_snapshot = base;
+    HEADRACE_RETURN_NOT_OK(assigner_->Prepare(&prepared));
     HEADRACE_RETURN_NOT_OK(FitReservation());
     return prepared;
   }
@@ -117,6 +142,7 @@ class TableSession final : public WriteSession {
       return SpecOf(key);
     }));
     HEADRACE_RETURN_NOT_OK(CatchUp(prepared, done));
+    assigner_->Committed(done.snapshots);
     if (!table_.options.write_only && !done.snapshots.empty())
       expiry_ = Expire(table_, {.retention = table_.options.retention, .patient = true}).status();
     return std::move(done.snapshots);
@@ -159,7 +185,8 @@ class TableSession final : public WriteSession {
     spec.files.memory_bytes =
         std::clamp(options_.budget->limit() / kFileShare, kLeastFileMemory, kMostFileMemory);
     spec.scratch = options_.scratch;
-    spec.uuid = NewUuid();
+    spec.overwrites = options_.ignore_existing;
+    spec.uuid = staging_prefix_ + NewUuid();
     return spec;
   }
 
@@ -168,7 +195,7 @@ class TableSession final : public WriteSession {
     for (const BucketPlace& key : std::set<BucketPlace>(keys.begin(), keys.end()))
       if (!writers_.contains(key)) missing.push_back(key);
     if (missing.empty()) return Status::OK();
-    HEADRACE_RETURN_NOT_OK(view_.Load(missing));
+    if (!options_.ignore_existing) HEADRACE_RETURN_NOT_OK(view_.Load(missing));
     for (const BucketPlace& key : missing) {
       std::vector<DataFileMeta> live = view_.Take(key);
       if (const auto it = salvaged_.find(key); it != salvaged_.end())
@@ -188,17 +215,22 @@ class TableSession final : public WriteSession {
     return Status::OK();
   }
 
+  bool IsMine(const BinaryRow& partition) const {
+    return !options_.partitions.has_value() || options_.partitions->contains(partition);
+  }
+
   // What compactions should have told a changelog and have not, because a writer ended between its rows and their compaction or lost the
   // compaction to another one: it is told now, whether or not there are new rows for the bucket.
   Status TakeUpUnfinished() {
     if (table_.options.write_only || !table_.schema->has_primary_key()) return Status::OK();
+    if (table_.options.bucket == -2) return Status::OK();  // whoever gives rows their buckets compacts those
     const bool full = table_.options.changelog_producer == ChangelogProducer::kFullCompaction;
     if (!full && !table_.options.needs_lookup()) return Status::OK();
     if (!looked_for_unfinished_) {
       const Level most = full ? Level(table_.options.max_level().value - 1) : Level(0);
       HEADRACE_ASSIGN_OR_RETURN(const std::vector<BucketPlace> keys, view_.BucketsWith(Level(0), most));
       for (const BucketPlace& key : keys)
-        if (key.second.value >= 0) (full ? written_ : unfinished_).insert(key);
+        if (key.second.value >= 0 && IsMine(key.first)) (full ? written_ : unfinished_).insert(key);
       looked_for_unfinished_ = true;
     }
     HEADRACE_RETURN_NOT_OK(OpenBuckets({unfinished_.begin(), unfinished_.end()}));
@@ -212,6 +244,17 @@ class TableSession final : public WriteSession {
     for (const BucketPlace& key : written_) HEADRACE_RETURN_NOT_OK(writers_.at(key)->Compact(true));
     written_.clear();
     return Status::OK();
+  }
+
+  // An index that needs more memory takes it from the buffers.
+  Result<std::vector<Slice>> AssignRows(const CheckedRows& checked) {
+    while (true) {
+      auto slices = assigner_->Assign(checked.rows, checked.kinds);
+      if (slices.ok() || !IsKind(slices.status(), ErrorKind::kOverBudget) || BufferedBytes() == 0)
+        return slices;
+      HEADRACE_RETURN_NOT_OK(RelieveLargest());
+      HEADRACE_RETURN_NOT_OK(FitReservation());
+    }
   }
 
   // A compaction missed a file. Without a newer snapshot nobody can have removed it rightly.
@@ -326,7 +369,9 @@ class TableSession final : public WriteSession {
   arrow::MemoryPool* const pool_;
   Reservation reservation_;
   LiveView view_;
+  const std::string staging_prefix_;  // in the names of files whose rows wait for a bucket
   SessionCommitter committer_;
+  std::unique_ptr<BucketAssigner> assigner_;
   Status expiry_;
   std::map<BucketPlace, std::unique_ptr<BucketWriter>> writers_;
   std::map<BucketPlace, Salvaged> salvaged_;
@@ -346,8 +391,10 @@ Result<std::unique_ptr<WriteSession>> WriteSession::Open(const Table& table, Ses
   HEADRACE_ASSIGN_OR_RETURN(Reservation reservation,
                             options.budget->Reserve(0, "rows to be written to table " + table.name));
   HEADRACE_ASSIGN_OR_RETURN(const auto newest, FindLatestSnapshotId(table));
-  return std::make_unique<TableSession>(table, std::move(options), std::move(reservation),
-                                        newest.value_or(SnapshotId(0)));
+  auto session = std::make_unique<TableSession>(table, std::move(options), std::move(reservation),
+                                                newest.value_or(SnapshotId(0)));
+  HEADRACE_RETURN_NOT_OK(session->Start());
+  return session;
 }
 
 }  // namespace headrace

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,6 @@
 #include "catalog/table.h"
 #include "commit/commit.h"
 #include "io/scratch.h"
-#include "write/bucket_router.h"
 
 namespace headrace {
 
@@ -32,6 +33,10 @@ struct SessionOptions {
   TaskGroup* compactors = nullptr;  // null: compactions run inline
   Scratch* scratch = nullptr;       // where rows are put aside; null: buckets flush instead
   arrow::MemoryPool* pool = nullptr;
+  // What is in the table is of no concern: for who takes it all away in the same commit.
+  bool ignore_existing = false;
+  // Whose buckets Compact is about; nothing: all.
+  std::optional<std::set<BinaryRow>> partitions = {};
 };
 
 class WriteSession {

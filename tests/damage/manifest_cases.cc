@@ -1,8 +1,11 @@
 // Damage to manifest lists, manifests, index manifests and index files.
+#include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "damage_cases.h"
 #include "format/deletion_vector.h"
+#include "format/hash_index.h"
 
 namespace headrace {
 namespace {
@@ -144,6 +147,16 @@ void AddEntryCases(std::vector<DamageCase>* cases) {
                     }});
 }
 
+// The HASH file at this place of the latest index manifest, the same number of hashes in it.
+void EditHashes(Table t, size_t at, const std::function<void(std::vector<int32_t>*)>& edit) {
+  std::string file;
+  t.EditIndexManifest(t.LatestId(), [&](Indexes* entries) { file = "index/" + entries->at(at).file_name; });
+  auto hashes = DecodeHashIndex(t.Read(file), file);
+  if (!hashes.ok()) std::abort();
+  edit(&*hashes);
+  t.Write(file, EncodeHashIndex(*hashes));
+}
+
 void AddIndexCases(std::vector<DamageCase>* cases) {
   cases->push_back({"MissingIndexManifest", kVectors, {"index-manifest-missing"}, [](Table t) {
                       t.Remove(IndexManifest(t));
@@ -160,6 +173,21 @@ void AddIndexCases(std::vector<DamageCase>* cases) {
                       t.EditIndexManifest(t.LatestId(),
                                           [](Indexes* entries) { entries->at(0).row_count += 1; });
                     }});
+  cases->push_back(
+      {"KeyThatTheIndexForgot",
+       "bucket-dynamic/flat",
+       {"key-not-in-hash-index"},
+       [](Table t) { EditHashes(t, 0, [](std::vector<int32_t>* hashes) { (*hashes)[0] += 1; }); },
+       /*data=*/true});
+  cases->push_back({"HashInTwoBuckets",
+                    "bucket-dynamic/flat",
+                    {"hash-in-two-buckets"},
+                    [](Table t) {
+                      int32_t other = 0;
+                      EditHashes(t, 1, [&](std::vector<int32_t>* hashes) { other = hashes->front(); });
+                      EditHashes(t, 0, [&](std::vector<int32_t>* hashes) { (*hashes)[0] = other; });
+                    },
+                    /*data=*/true});
   cases->push_back({"DeletionVectorOfNoFile", kVectors, {"deletion-vector-without-file"}, [](Table t) {
                       t.EditIndexManifest(kVectorSnapshot, [](Indexes* entries) {
                         WithVectors(entries).deletion_vectors->at(0).data_file = "data-gone-0.parquet";

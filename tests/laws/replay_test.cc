@@ -158,9 +158,11 @@ TEST_P(Replay, MakesTheSnapshotsThatJavaMade) {
 INSTANTIATE_TEST_SUITE_P(Fixtures, Replay,
                          ::testing::Values("lsm-partial/t", "lsm-many-runs/t",
                                            "customer-8821-input/customers", "customer-8821-none/customers",
-                                           "append-bucketed/t", "append-unaware/t",
-                                           "partitioned/three_levels", "manifests/merging", "manifests/zstd",
-                                           "dedup-sequence/ascending", "dedup-sequence/ascending_unmerged",
+                                           "append-bucketed/t", "append-unaware/t", "bucket-dynamic/flat",
+                                           "bucket-dynamic-cross-partition/t", "keys-mod/m_int",
+                                           "keys-mod/m_bigint", "partitioned/three_levels",
+                                           "manifests/merging", "manifests/zstd", "dedup-sequence/ascending",
+                                           "dedup-sequence/ascending_unmerged",
                                            "dedup-sequence/ignore_delete", "compress-zstd/t_parquet"),
                          [](const auto& info) {
                            std::string name = info.param;

@@ -20,9 +20,40 @@ class Commands(ProgramCase):
 
     def test_create_tells_what_it_decided(self):
         done = self.run_program("create", "shop.t", "--schema", "id INT, v STRING", "--primary-key", "id")
-        self.assertIn("bucket=4", done.stderr)
+        self.assertIn("bucket=-1", done.stderr)
         options = {r["option"]: r["value"] for r in self.rows("show", "options", "shop.t")}
-        self.assertEqual(options["bucket"], "4")
+        self.assertEqual(options["bucket"], "-1")
+
+    def test_rescale_writes_a_table_anew_with_other_buckets(self):
+        table = self.filled()
+        rows = sorted(self.rows("read", table), key=lambda r: r["id"])
+        done = self.run_program("rescale", table, "--buckets", "5")
+        self.assertIn("bucket=5 from now on", done.stderr)
+        self.assertEqual(sorted(self.rows("read", table), key=lambda r: r["id"]), rows)
+        self.assertEqual({r["option"]: r["value"] for r in self.rows("show", "options", table)}["bucket"], "5")
+        self.assertEqual({r["total_buckets"] for r in self.rows("show", "files", table)}, {5})
+        self.assertIn("nothing to write anew", self.run_program("rescale", table, "--buckets", "5").stderr)
+        self.assertIn("no partition column", self.run_program("rescale", table, "--buckets", "3", "--partition", "x=1", status=1).stderr)
+        self.assertEqual(self.run_program("check", table, "--data", "--all").returncode, 0)
+
+    def test_postponed_rows_are_seen_once_compacted(self):
+        self.run_program("create", "shop.p", "--schema", "id INT, v STRING", "--primary-key", "id", "--option", "bucket=-2")
+        self.ingest_lines("shop.p", [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}])
+        self.assertEqual(self.rows("read", "shop.p"), [])
+        self.run_program("compact", "shop.p")
+        self.assertEqual(sorted(r["id"] for r in self.rows("read", "shop.p")), [1, 2])
+        self.assertEqual(self.run_program("check", "shop.p", "--data", "--all").returncode, 0)
+
+    def test_a_table_without_a_number_of_buckets_makes_them_as_keys_come(self):
+        self.run_program("create", "shop.d", "--schema", "id INT, v STRING", "--primary-key", "id",
+                         "--option", "dynamic-bucket.target-row-num=2")
+        for run in ("a", "b"):
+            self.ingest_lines("shop.d", [{"id": i, "v": run} for i in range(5)], name=run + ".jsonl")
+        self.assertEqual(sorted((r["id"], r["v"]) for r in self.rows("read", "shop.d")), [(i, "b") for i in range(5)])
+        self.assertEqual({r["bucket"] for r in self.rows("show", "files", "shop.d")}, {0, 1, 2})
+        self.assertEqual([r["v"] for r in self.rows("get", "shop.d", "id=3")], ["b"])
+        self.assertIn("no number of buckets", self.run_program("rescale", "shop.d", "--buckets", "3", status=1).stderr)
+        self.assertEqual(self.run_program("check", "shop.d", "--data", "--all").returncode, 0)
 
     def test_create_tells_of_an_option_that_paimon_does_not_know(self):
         done = self.run_program("create", "shop.t", "--schema", "id INT", "--option", "bucket=-1", "--option", "no.such=1")
@@ -184,7 +215,7 @@ class Commands(ProgramCase):
 
     def test_every_command_has_help_with_an_example(self):
         listing = self.run_program("--help").stdout
-        for command in ("create", "ingest", "read", "get", "changes", "show", "inspect", "compact", "drop", "rename", "jobs", "demo",
+        for command in ("create", "ingest", "read", "get", "changes", "show", "inspect", "compact", "rescale", "drop", "rename", "jobs", "demo",
                         "completion"):
             self.assertIn(command, listing)
             self.assertIn("Example", self.run_program(command, "--help").stdout, command)

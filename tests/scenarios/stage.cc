@@ -16,6 +16,7 @@
 #include "tests/scenarios/rows.h"
 #include "tests/scenarios/terms.h"
 #include "tests/scenarios/words.h"
+#include "write/postpone_compaction.h"
 
 namespace headrace::scenario {
 namespace {
@@ -300,7 +301,15 @@ Status Stage::CommitTogether(const std::vector<std::string>& names) {
 Status Stage::Compact(bool full) {
   HEADRACE_ASSIGN_OR_RETURN(Table table, OpenTable());
   table.options.write_only = false;
-  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, OptionsOf(kCompactor)));
+  SessionOptions options = OptionsOf(kCompactor);
+  if (BucketModeOf(*table.schema, table.options) == BucketMode::kPostponed) {
+    // A table of a scenario has the same number of buckets in every partition.
+    HEADRACE_RETURN_NOT_OK(MovePostponedRows(table, options).status());
+    HEADRACE_ASSIGN_OR_RETURN(const auto counts, BucketCounts(table));
+    if (counts.empty()) return Status::OK();
+    table.options.bucket = counts.begin()->second;
+  }
+  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, options));
   HEADRACE_RETURN_NOT_OK(session->Compact(full));
   HEADRACE_ASSIGN_OR_RETURN(const PreparedCommit prepared,
                             session->PrepareCommit(++identifiers_[kCompactor], /*wait_for_compaction=*/true));

@@ -76,7 +76,7 @@ class Historian {
       failing_ = false;
       return;
     }
-    if (choice < 85) return Overwrite();
+    if (choice < 85) return shape_.one_job() ? Write() : Overwrite();
     if (choice < 87) {
       shape_.ChangeOption(&Add(Verb::kAlter));
       return;

@@ -76,6 +76,11 @@ void Shape::DrawOptions() {
     deletes_ = !random_->OneIn(4);
     // A late row after a dropped delete is an exception of its own.
     if (sequenced_ && deletes_) writers_ = 1;
+    if (random_->OneIn(4)) {
+      options["bucket"] = "-1";
+      options["dynamic-bucket.target-row-num"] = std::to_string(random_->Between(2, 20));
+      writers_ = 1;
+    }
     maybe(2, "changelog-producer", "input");
     maybe(8, "ignore-delete", "true");
     maybe(5, "data-file.thin-mode", "true");

@@ -23,6 +23,9 @@ class Shape {
   // Writers that may be open at the same time.
   int writers() const { return writers_; }
 
+  // Two jobs would give one key two buckets: the later one would fail, by name.
+  bool one_job() const { return keyed() && create_.options.at("bucket") == "-1"; }
+
   // Some rows for one write; with `partition` all of them in it.
   std::vector<scenario::Row> Rows(int count, const std::string* partition = nullptr);
   std::string Partition();
