@@ -112,10 +112,10 @@ TEST_F(CatalogOfMemory, AFolderWithSnapshotsButNoSchemaIsNotTakenForANewTable) {
 
 TEST_F(CatalogOfMemory, AnOptionThatCannotBeWrittenYetIsRefusedByName) {
   NewTable table = Customers();
-  table.options["merge-engine"] = "aggregation";
+  table.options["file.format"] = "orc";
   const Status refused = catalog_.CreateTable({"shop", "customers"}, table).status();
   EXPECT_TRUE(IsKind(refused, ErrorKind::kUnsupported)) << refused;
-  EXPECT_THAT(refused.message(), HasSubstr("merge-engine"));
+  EXPECT_THAT(refused.message(), HasSubstr("file.format"));
   EXPECT_TRUE(
       IsKind(catalog_.OpenTable({"shop", "customers"}, Access::kRead).status(), ErrorKind::kNotFound));
 }

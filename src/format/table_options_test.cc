@@ -164,8 +164,6 @@ TEST(ParseTableOptions, RefusesByNameForTheAccessThatIsConcerned) {
     bool readable;
   };
   const Case cases[] = {
-      {{{"merge-engine", "first-row"}}, false},
-      {{{"merge-engine", "partial-update"}}, false},
       {{{"file.format", "orc"}}, false},
       {{{"branch", "dev"}}, false},
       {{{"type", "format-table"}}, false},

@@ -154,7 +154,7 @@ TEST(MakeTableSchema, RefusesWhatCannotBeATable) {  // B010 among them
       {{.options = {{"bucket", "2"},
                     {"merge-engine", "partial-update"},
                     {"fields.v.aggregate-function", "max"}}},
-       "merge-engine"},
+       "in no sequence group"},
       {{.options = {{"bucket", "2"}, {"changelog-producer", "both"}}}, "allowed are none, input, lookup"},
       {{.primary_keys = {}, .options = {{"changelog-producer", "input"}}}, "needs a primary key"},
       {{.columns = "k INT, p BYTES", .primary_keys = {"k", "p"}, .partition_keys = {"p"}},

@@ -145,7 +145,9 @@ Status PartialUpdateDecider::DecideSegment(std::span<const RowRef> versions,
   if (removed_) {
     TakeWhole(removed_by_, static_cast<int8_t>(RowKind::kDelete), decision);
   } else {
-    decision->kinds.push_back(static_cast<int8_t>(has_add_ ? RowKind::kInsert : RowKind::kDelete));
+    // Without an add the kind stays: what a -U left as it was must not become a -D that removes the row.
+    decision->kinds.push_back(has_add_ ? static_cast<int8_t>(RowKind::kInsert)
+                                       : KindOf(kinds, versions.back()));
   }
   return Status::OK();
 }
@@ -163,7 +165,9 @@ void PartialUpdateDecider::Add(RowRef version, Decision* decision) {
   }
 }
 
+// As Java: whatever comes after a removal brings the row back, once something was ever added.
 Status PartialUpdateDecider::Retract(RowRef version, bool is_delete, Decision* decision) {
+  removed_ = false;
   if (!policy_.rules.groups.empty()) {
     RetractInGroups(version, is_delete, decision);
     return Status::OK();
@@ -177,7 +181,6 @@ Status PartialUpdateDecider::Retract(RowRef version, bool is_delete, Decision* d
   }
   if (!started_ || is_delete) StartFrom(version, decision);
   if (!is_delete) return Status::OK();
-  has_add_ = false;
   removed_ = true;
   removed_by_ = version;
   return Status::OK();
@@ -188,7 +191,6 @@ void PartialUpdateDecider::RetractInGroups(RowRef version, bool is_delete, Decis
   for (size_t g = 0; is_delete && g < groups_.size(); ++g) {
     if (!groups_[g].removes_row || !IsSet(g, version) || IsLate(g, version)) continue;
     StartFrom(version, decision);
-    has_add_ = false;
     removed_ = true;
     removed_by_ = version;
     return;
@@ -198,7 +200,6 @@ void PartialUpdateDecider::RetractInGroups(RowRef version, bool is_delete, Decis
     const bool late = IsLate(g, version);
     decision->groups[g + 1].Push(late ? Step::kLateRetract : Step::kRetract, version);
     if (!late) newest_[g] = version;
-    removed_ = false;
   }
 }
 

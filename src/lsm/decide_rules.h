@@ -67,10 +67,10 @@ class PartialUpdateDecider {
   std::vector<std::vector<Ordering>> orderings_;  // by group and batch
   // Of the segment under way.
   std::vector<RowRef> newest_;  // of each group: the version whose order columns count; or kNoRow
-  bool has_add_ = false;        // since the row was last removed
+  bool has_add_ = false;
   bool started_ = false;        // something has given the NOT NULL columns a value
   RowRef removed_by_{};
-  bool removed_ = false;  // by the last version that did anything
+  bool removed_ = false;  // by the last version
 };
 
 }  // namespace headrace

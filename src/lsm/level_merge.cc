@@ -276,7 +276,9 @@ class LevelWalk final : public LevelMerge {
         source.columns.push_back(
             sources_.batches()[b]->column(kFirstValue + files_.schema->FieldIndex(name)));
     }
-    HEADRACE_ASSIGN_OR_RETURN(MergedRows rows, merger_->Merge(kept_, sources));
+    Result<MergedRows> result = merger_->Merge(kept_, sources);
+    if (!result.ok()) return WithContext("merging the rows of " + files_.directory, result.status());
+    MergedRows rows = *std::move(result);
     const int64_t count = rows.size();
     const std::vector<uint32_t> segments = std::move(rows.segments);
     std::vector<std::shared_ptr<arrow::Array>> columns = std::move(rows.values);

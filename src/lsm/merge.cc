@@ -13,6 +13,7 @@
 #include "lsm/gather.h"
 #include "lsm/versions.h"
 #include "lsm/window.h"
+#include "lsm/window_merge.h"
 #include "lsm/winners.h"
 
 namespace headrace {
@@ -95,6 +96,22 @@ class AloneRows final : public SectionRows {
   std::vector<RowRef> picked_;
 };
 
+// As many rows a batch as let a batch of every run fit the memory.
+int64_t BatchRows(const MergeRequest& request, const Section& section) {
+  int64_t bytes = 0;
+  int64_t rows = 1;
+  for (const RunFiles& run : section) {
+    for (const TreeFilePtr& file : run) {
+      bytes += file->meta.size_bytes;
+      rows += file->meta.row_count;
+    }
+  }
+  constexpr int64_t kDecodedPerStored = 4;
+  const int64_t row_bytes = bytes / rows * kDecodedPerStored + 64;
+  const int64_t fitting = request.memory_bytes / (static_cast<int64_t>(section.size()) * row_bytes);
+  return std::clamp(fitting, std::min(kLeastBatchRows, request.batch_rows), request.batch_rows);
+}
+
 // All columns of all runs side by side.
 class WholeRows final : public SectionRows {
  public:
@@ -126,28 +143,54 @@ class WholeRows final : public SectionRows {
   }
 
  private:
-  // As many rows a batch as let a batch of every run fit the memory.
-  static int64_t BatchRows(const MergeRequest& request, const Section& section) {
-    int64_t bytes = 0;
-    int64_t rows = 1;
-    for (const RunFiles& run : section) {
-      for (const TreeFilePtr& file : run) {
-        bytes += file->meta.size_bytes;
-        rows += file->meta.row_count;
-      }
-    }
-    constexpr int64_t kDecodedPerStored = 4;
-    const int64_t row_bytes = bytes / rows * kDecodedPerStored + 64;
-    const int64_t fitting = request.memory_bytes / (static_cast<int64_t>(section.size()) * row_bytes);
-    return std::clamp(fitting, std::min(kLeastBatchRows, request.batch_rows), request.batch_rows);
-  }
-
   MergeColumns columns_;
   WindowReader windows_;
   WinnerPicker picker_;
   arrow::MemoryPool* pool_;
   Window window_;
   std::vector<RowRef> picked_;
+};
+
+// Whole rows for the engines whose row is not simply the newest one.
+class EngineRows final : public SectionRows {
+ public:
+  static Result<std::unique_ptr<SectionRows>> Open(const MergeContext& context, const Section& section) {
+    const MergeRequest& request = context.request;
+    const TableSchema& schema = *context.files.schema;
+    AgedSection aged = AgeFiles(section, context.has_sequence_fields());
+    HEADRACE_ASSIGN_OR_RETURN(
+        WindowMerge merge,
+        WindowMerge::Make(schema, request.policy, request.values,
+                          {.sequence_and_kind = request.sequence_and_kind, .by_age = !aged.numbers_needed},
+                          context.files.pool));
+    HEADRACE_ASSIGN_OR_RETURN(MergeColumns columns, merge.Columns(schema, aged.numbers_needed));
+    return std::make_unique<EngineRows>(context, std::move(columns), std::move(merge), aged,
+                                        BatchRows(request, section));
+  }
+
+  EngineRows(const MergeContext& context, MergeColumns columns, WindowMerge merge, const AgedSection& section,
+             int64_t batch_rows)
+      : directory_(context.files.directory),
+        columns_(std::move(columns)),
+        merge_(std::move(merge)),
+        windows_(OpenRuns(context, columns_, section, batch_rows), kWindowRows) {}
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    while (true) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool more, windows_.Next(&window_));
+      if (!more) return nullptr;
+      Result<std::shared_ptr<arrow::RecordBatch>> batch = merge_.Merge(window_, columns_);
+      if (!batch.ok()) return WithContext("merging the rows of " + directory_, batch.status());
+      if (*batch != nullptr) return batch;
+    }
+  }
+
+ private:
+  const std::string directory_;
+  MergeColumns columns_;
+  WindowMerge merge_;
+  WindowReader windows_;
+  Window window_;
 };
 
 // Keys and kinds first, then each file's columns for its winners.
@@ -274,6 +317,7 @@ class Merge final : public RowStream {
  private:
   Result<std::unique_ptr<SectionRows>> Open(const Section& section) const {
     if (section.size() == 1) return AloneRows::Open(context_, section[0]);
+    if (!context_.request.policy.newest_wins()) return EngineRows::Open(context_, section);
     return plan_ == MergePlan::kWinnersFirst ? WinnersFirst::Open(context_, section)
                                              : WholeRows::Open(context_, section);
   }
@@ -298,7 +342,8 @@ bool ReadForTheMerge(const TableSchema& schema, const MergeRequest& request) {
 }  // namespace
 
 MergePlan PlanMerge(const TableSchema& schema, const MergeRequest& request) {
-  if (request.key_ordered || ReadForTheMerge(schema, request)) return MergePlan::kWholeRows;
+  if (request.key_ordered || !request.policy.newest_wins() || ReadForTheMerge(schema, request))
+    return MergePlan::kWholeRows;
   for (const Section& section : request.sections) {
     int64_t rows = 0;
     for (const RunFiles& run : section) {
@@ -318,6 +363,8 @@ Result<std::unique_ptr<RowStream>> OpenMerge(const BucketFiles& files, MergeRequ
   if (plan == MergePlan::kWinnersFirst && request.key_ordered) {
     return Invalid("winners first gives rows file by file and cannot give them in key order");
   }
+  if (plan == MergePlan::kWinnersFirst && !request.policy.newest_wins())
+    return Invalid("winners first cannot merge rows of another engine than deduplicate");
   HEADRACE_ASSIGN_OR_RETURN(
       const MergeColumns columns,
       MergeColumns::Make(*files.schema, request.policy, request.values, false, request.sequence_and_kind));

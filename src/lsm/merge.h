@@ -6,6 +6,7 @@
 //   whole rows     all columns of all runs are read side by side and the newest rows gathered. Rows come out in key order.
 //   winners first  keys, kinds (and sequence columns where files' sequence ranges overlap) are read first and the newest rows
 //                  marked; then each file's columns are read once, for its winners alone. Rows come out file by file.
+//                  For deduplicate alone.
 // Ties between versions of a key: sequence fields, sequence number, add over retract, lower level, newer level-0 file.
 // A merge belongs to one thread; merges are independent of each other.
 #pragma once
@@ -45,7 +46,7 @@ class RowStream {
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
 };
 
-// Winners first where order is not asked for, more is wanted than the merge reads anyway, and its marks fit the memory; else whole
+// Winners first where the newest row wins, order is not asked for, more is wanted than the merge reads anyway, and its marks fit the memory; else whole
 // rows.
 MergePlan PlanMerge(const TableSchema& schema, const MergeRequest& request);
 

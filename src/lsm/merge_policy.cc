@@ -11,9 +11,7 @@ MergePolicy MergePolicyOf(const TableOptions& options, bool drop_deletes) {
   policy.drop_deletes = drop_deletes;
   policy.rules = options.merge_rules;
   // The newest row wins, or the oldest, whatever is merged with it; only what is put together must not be counted twice.
-  policy.lowest_level_alone =
-      options.needs_lookup() && (options.merge_engine == MergeEngine::kPartialUpdate ||
-                                 options.merge_engine == MergeEngine::kAggregation);
+  policy.lowest_level_alone = options.needs_lookup() && policy.combines();
   return policy;
 }
 

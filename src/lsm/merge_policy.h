@@ -22,6 +22,13 @@ struct MergePolicy {
   MergeRules rules = {};      // of partial-update and aggregation
   // Tables that look up: of the levels above 0 only the lowest that has a key takes part; deeper ones are in it already.
   bool lowest_level_alone = false;
+
+  // Whether a row may be put together from several versions; otherwise one of them is the row.
+  bool combines() const {
+    return engine == MergeEngine::kPartialUpdate || engine == MergeEngine::kAggregation;
+  }
+  // Whether the newest version is the row: what winners first and marks can do.
+  bool newest_wins() const { return engine == MergeEngine::kDeduplicate; }
 };
 
 MergePolicy MergePolicyOf(const TableOptions& options, bool drop_deletes);

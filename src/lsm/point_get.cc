@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <arrow/array.h>
 #include <arrow/record_batch.h>
 
 #include "lsm/decide.h"
 #include "lsm/run_reader.h"
 #include "lsm/versions.h"
+#include "lsm/window_merge.h"
 
 namespace headrace {
 namespace {
@@ -69,17 +71,57 @@ std::vector<MergeFile> Candidates(const std::vector<TreeFilePtr>& among, const E
   return candidates;
 }
 
+// Every version of the key, merged as the engine says.
+Result<std::optional<FoundRow>> MergeVersions(const BucketFiles& files, const std::vector<MergeFile>& among,
+                                              const KeyOrder& order, const EncodedKey& key,
+                                              MergePolicy policy, const std::vector<std::string>& values) {
+  policy.drop_deletes = false;
+  HEADRACE_ASSIGN_OR_RETURN(WindowMerge merge, WindowMerge::Make(*files.schema, policy, values,
+                                                                 {.sequence_and_kind = true}, files.pool));
+  HEADRACE_ASSIGN_OR_RETURN(const MergeColumns columns, merge.Columns(*files.schema, /*numbers=*/true));
+  const KeyColumn wanted = order.ColumnOf(key);
+  std::vector<Version> versions;
+  for (const MergeFile& file : among) {
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<Version> version, FindInFile(files, columns, file, wanted));
+    if (version.has_value()) versions.push_back(*std::move(version));
+  }
+  if (versions.empty()) return std::nullopt;
+  std::sort(versions.begin(), versions.end(), [](const Version& a, const Version& b) {
+    return CompareVersions(a, 0, b, 0, /*by_age=*/false) < 0;
+  });
+  Window window;
+  Segments segments;
+  std::vector<int32_t> levels;
+  segments.starts = {0};
+  for (const Version& version : versions) {
+    segments.rows.push_back({static_cast<uint32_t>(window.parts.size()), 0});
+    window.parts.push_back({&version, 0, 1});
+    levels.push_back(version.file->file->meta.level.value);
+  }
+  if (policy.lowest_level_alone) LeaveOutDeeperLevels(levels, &segments);
+  Result<std::shared_ptr<arrow::RecordBatch>> row = merge.Merge(window, columns, segments);
+  if (!row.ok()) return WithContext("merging a row of " + files.directory, row.status());
+  if (*row == nullptr) return std::nullopt;
+  FoundRow found;
+  found.sequence = static_cast<const arrow::Int64Array&>(*(*row)->column(0)).Value(0);
+  found.kind = static_cast<const arrow::Int8Array&>(*(*row)->column(1)).Value(0);
+  HEADRACE_ASSIGN_OR_RETURN(found.row, (*row)->RemoveColumn(0));
+  HEADRACE_ASSIGN_OR_RETURN(found.row, found.row->RemoveColumn(0));
+  return found;
+}
+
 }  // namespace
 
 Result<std::optional<FoundRow>> FindNewest(const BucketFiles& files, const std::vector<TreeFilePtr>& among,
                                            const KeyOrder& order, const EncodedKey& key,
                                            const MergePolicy& policy,
                                            const std::vector<std::string>& values) {
+  const std::vector<MergeFile> candidates = Candidates(among, key);
+  if (!policy.newest_wins()) return MergeVersions(files, candidates, order, key, policy, values);
   HEADRACE_ASSIGN_OR_RETURN(const MergeColumns columns,
                             MergeColumns::Make(*files.schema, policy, values, true, false));
   const KeyColumn wanted = order.ColumnOf(key);
   const bool by_numbers_alone = columns.sequences.empty();
-  const std::vector<MergeFile> candidates = Candidates(among, key);
   std::optional<Version> newest;
   for (const MergeFile& file : candidates) {
     // Equal numbers must still be looked at: an add wins over a retraction.

@@ -1,7 +1,7 @@
-// The newest version of one key, without merging anything else.
+// What a merge makes of one key, without merging anything else.
 //
-// Files are asked newest sequence first, and none whose key range excludes the key or whose numbers cannot win any more.
-// Reads no more of a file than up to the key. Source: LookupLevels (the order of search).
+// Files are asked newest sequence first, and none whose key range excludes the key or, where the newest version wins, whose numbers cannot
+// win any more; for other engines every version is merged. Reads no more of a file than up to the key. Source: LookupLevels (the order of search).
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ struct FoundRow {
   std::shared_ptr<arrow::RecordBatch> row;  // one row of the columns asked for
 };
 
-// Nothing when no file holds the key. A delete is found like any other version; the policy's drop_deletes is not applied.
+// Nothing when no file holds the key. A delete is found like any other result; the policy's drop_deletes is not applied.
 Result<std::optional<FoundRow>> FindNewest(const BucketFiles& files, const std::vector<TreeFilePtr>& among,
                                            const KeyOrder& order, const EncodedKey& key,
                                            const MergePolicy& policy,

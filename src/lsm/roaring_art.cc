@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -125,8 +126,27 @@ void AppendLeaf(const Leaf& leaf, std::string* out) {
   AppendLittle<uint64_t>(leaf.second, out);
 }
 
+struct Child {
+  int byte = 0;
+  uint32_t first_place = 0;  // the smallest below it: when it came
+};
+
+// The places of the children of a node that grew beyond 16: the first 16 in the order of their bytes, the others as they came.
+std::vector<uint8_t> PlacesAsTheyCame(const std::vector<Child>& children) {
+  std::vector<size_t> order(children.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return children[a].first_place < children[b].first_place; });
+  std::sort(order.begin(), order.begin() + 16);
+  std::vector<uint8_t> places(children.size());
+  for (size_t i = 0; i < order.size(); ++i) places[order[i]] = static_cast<uint8_t>(i);
+  return places;
+}
+
 // Which bytes have children, in the form of each kind of node. Words lie with their last byte first.
-void AppendBody(const std::vector<int>& bytes, std::string* out) {
+void AppendBody(const std::vector<Child>& children, std::string* out) {
+  std::vector<int> bytes;
+  for (const Child& child : children) bytes.push_back(child.byte);
   if (bytes.size() <= 16) {
     const size_t word = bytes.size() <= 4 ? 4 : 8;
     std::string keys(bytes.size() <= 4 ? 4 : 16, '\0');
@@ -134,12 +154,13 @@ void AppendBody(const std::vector<int>& bytes, std::string* out) {
       keys[i / word * word + word - 1 - i % word] = static_cast<char>(bytes[i]);
     out->append(keys);
   } else if (bytes.size() <= 48) {
-    std::string places(256, '\xFF');
+    std::string index(256, '\xFF');
+    const std::vector<uint8_t> places = PlacesAsTheyCame(children);
     for (size_t i = 0; i < bytes.size(); ++i) {
       const auto at = static_cast<size_t>(bytes[i]);
-      places[at / 8 * 8 + 7 - at % 8] = static_cast<char>(i);
+      index[at / 8 * 8 + 7 - at % 8] = static_cast<char>(places[i]);
     }
-    out->append(places);
+    out->append(index);
   } else {
     uint64_t mask[4] = {};
     for (const int byte : bytes) mask[byte / 64] |= uint64_t{1} << (byte % 64);
@@ -151,20 +172,21 @@ void AppendNode(std::span<const Leaf> leaves, int depth, std::string* out) {
   if (leaves.size() == 1) return AppendLeaf(leaves[0], out);
   int branch = depth;  // the first byte in which the smallest and the largest differ
   while (ByteOf(leaves.front().first, branch) == ByteOf(leaves.back().first, branch)) ++branch;
-  std::vector<int> bytes;
+  std::vector<Child> children;
   for (const Leaf& leaf : leaves) {
     const int byte = ByteOf(leaf.first, branch);
-    if (bytes.empty() || bytes.back() != byte) bytes.push_back(byte);
+    if (children.empty() || children.back().byte != byte) children.push_back({byte, leaf.second});
+    children.back().first_place = std::min(children.back().first_place, leaf.second);
   }
-  const NodeType type = bytes.size() <= 4    ? kNode4
-                        : bytes.size() <= 16 ? kNode16
-                        : bytes.size() <= 48 ? kNode48
-                                             : kNode256;
+  const NodeType type = children.size() <= 4    ? kNode4
+                        : children.size() <= 16 ? kNode16
+                        : children.size() <= 48 ? kNode48
+                                                : kNode256;
   out->push_back(static_cast<char>(type));
-  AppendLittle(static_cast<uint16_t>(bytes.size()), out);
+  AppendLittle(static_cast<uint16_t>(children.size()), out);
   out->push_back(static_cast<char>(branch - depth));
   for (int at = depth; at < branch; ++at) out->push_back(static_cast<char>(ByteOf(leaves[0].first, at)));
-  AppendBody(bytes, out);
+  AppendBody(children, out);
   while (!leaves.empty()) {
     const int byte = ByteOf(leaves[0].first, branch);
     const auto end = std::find_if(leaves.begin(), leaves.end(),

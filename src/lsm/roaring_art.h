@@ -1,8 +1,7 @@
 // A set of 64-bit numbers in the bytes of Java's Roaring64Bitmap: a radix tree over the upper 48 bits, and a container for each.
 //
 // Not the portable 64-bit form that CRoaring has: the tree comes first (node by node, leaves naming a container), then an array of
-// containers, which may have free places. Places are kept and given as Java does, so that a union has Java's bytes; only nodes of 17 to
-// 48 children may list them in another order. Every length is checked. Source: HighLowContainer, Art, Containers of RoaringBitmap.
+// containers, which may have free places. Places are kept and given as Java does, so that a union has Java's bytes. Every length is checked. Source: HighLowContainer, Art, Containers of RoaringBitmap.
 #pragma once
 
 #include <cstdint>

@@ -160,6 +160,7 @@ class ColumnMerger final : public SegmentMerger {
                                                      arrow::MemoryPool* pool) {
     auto merger = std::make_unique<ColumnMerger>();
     ReadList reads;
+    reads.PositionsOf(values);
     std::map<std::string, size_t> group_of;  // columns in sequence groups that matter: the steps they follow
     std::vector<PartialUpdateDecider::Group> groups;
     for (const SequenceGroup& group : policy.rules.groups) {

@@ -46,7 +46,7 @@ class SegmentMerger {
                                                      arrow::MemoryPool* pool);
   virtual ~SegmentMerger() = default;
 
-  // The columns it has to see: those wanted and those that its rules look at.
+  // The columns it has to see: those wanted, in their order (each once), then those that its rules look at.
   virtual const std::vector<std::string>& reads() const = 0;
 
   // kInvalid names the column and the key where a rule cannot be kept: an overflow, a retraction that an aggregate does not have.

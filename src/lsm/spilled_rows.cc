@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "lsm/gather.h"
 #include "lsm/order.h"
 #include "lsm/window.h"
+#include "lsm/window_merge.h"
 #include "lsm/winners.h"
 
 namespace headrace {
@@ -69,26 +71,28 @@ class BufferRows final : public RunBatches {
   size_t next_ = 0;
 };
 
-// What comes out of a window: the newest row of each key, and every row where that is wanted.
-struct MergedRows {
-  std::shared_ptr<arrow::RecordBatch> newest;
+// What comes out of a window: the row of each key, and every row where that is wanted.
+struct RunsRows {
+  std::shared_ptr<arrow::RecordBatch> merged;
   std::shared_ptr<arrow::RecordBatch> every_version;
 };
 
 class RunsMerge {
  public:
+  // `merge`: of an engine that merges rows; null: the newest row wins.
   RunsMerge(std::vector<RunReader> runs, const MergeColumns& columns, const MergePolicy& policy,
-            bool every_version, arrow::MemoryPool* pool)
+            bool every_version, WindowMerge* merge, arrow::MemoryPool* pool)
       : columns_(columns),
         policy_(policy),
         windows_(std::move(runs), kWindowRows),
         // A run's numbers all come after those of older runs.
         picker_(policy, /*by_age=*/columns.sequences.empty(), /*key_ordered=*/true),
         every_version_(every_version),
+        merge_(merge),
         pool_(pool) {}
 
   // False at the end.
-  Result<bool> Next(MergedRows* rows, bool newest_wanted) {
+  Result<bool> Next(RunsRows* rows, bool merged_wanted) {
     HEADRACE_ASSIGN_OR_RETURN(const bool more, windows_.Next(&window_));
     if (!more) return false;
     *rows = {};
@@ -96,16 +100,20 @@ class RunsMerge {
     for (const WindowPart& part : window_.parts) batches_.push_back(columns_.Project(*part.rows->batch));
     if (!every_version_) {
       picker_.Pick(window_, &picked_);
-      return Gather(&rows->newest);
+      return Gather(&rows->merged);
     }
     OrderRows(window_, /*by_age=*/false, &segments_);
     HEADRACE_ASSIGN_OR_RETURN(rows->every_version, GatherRows(batches_, segments_.rows, pool_));
-    if (!newest_wanted) return true;
+    if (!merged_wanted) return true;
+    if (merge_ != nullptr) {
+      HEADRACE_ASSIGN_OR_RETURN(rows->merged, merge_->Merge(window_, columns_, segments_));
+      return true;
+    }
     std::vector<const int8_t*> kinds;
     for (const WindowPart& part : window_.parts) kinds.push_back(part.rows->kinds);
     picked_.clear();
     DecideDeduplicate(segments_, kinds, policy_, &picked_);
-    return Gather(&rows->newest);
+    return Gather(&rows->merged);
   }
 
  private:
@@ -120,6 +128,7 @@ class RunsMerge {
   WindowReader windows_;
   WinnerPicker picker_;
   const bool every_version_;
+  WindowMerge* merge_;
   arrow::MemoryPool* pool_;
   Window window_;
   Segments segments_;
@@ -185,12 +194,16 @@ Result<std::unique_ptr<SpilledRows>> SpilledRows::Make(const TableSchema& schema
                                                        SpilledRowsSpec spec) {
   HEADRACE_ASSIGN_OR_RETURN(MergeColumns columns,
                             MergeColumns::Make(schema, policy, schema.ColumnNames(), true, true));
-  return std::unique_ptr<SpilledRows>(
-      new SpilledRows(std::move(columns), std::move(policy), spec, KeyValueShape(schema)));
+  return std::unique_ptr<SpilledRows>(new SpilledRows(schema, std::move(columns), std::move(policy), spec));
 }
 
-SpilledRows::SpilledRows(MergeColumns columns, MergePolicy policy, SpilledRowsSpec spec, KeyValueShape shape)
-    : columns_(std::move(columns)), policy_(std::move(policy)), spec_(spec), shape_(std::move(shape)) {}
+SpilledRows::SpilledRows(const TableSchema& schema, MergeColumns columns, MergePolicy policy,
+                         SpilledRowsSpec spec)
+    : schema_(schema),
+      columns_(std::move(columns)),
+      policy_(std::move(policy)),
+      spec_(spec),
+      shape_(schema) {}
 
 int64_t SpilledRows::rows() const {
   int64_t rows = 0;
@@ -216,7 +229,7 @@ size_t SpilledRows::FanIn() const {
 
 Status SpilledRows::Add(const WriteBuffer& buffer) {
   if (buffer.rows() == 0) return Status::OK();
-  HEADRACE_ASSIGN_OR_RETURN(const auto rows, BufferRows::Sorted(buffer, spec_.every_version, BlockBytes()));
+  HEADRACE_ASSIGN_OR_RETURN(const auto rows, BufferRows::Sorted(buffer, every_row(), BlockBytes()));
   auto run = std::make_unique<SpilledRun>(spec_.spill);
   while (true) {
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> block, rows->Next());
@@ -232,7 +245,7 @@ std::vector<RunReader> SpilledRows::OpenRuns(size_t begin, size_t count) const {
   for (size_t i = begin; i < begin + count; ++i) {
     const auto age = static_cast<uint32_t>(i);
     readers.emplace_back(ReadSpilledRun(runs_[i].get(), columns_.output_schema), &columns_,
-                         MergeFile{nullptr, age, age}, runs_[i]->rows(), spec_.every_version);
+                         MergeFile{nullptr, age, age}, runs_[i]->rows(), every_row());
   }
   return readers;
 }
@@ -265,12 +278,12 @@ Result<std::unique_ptr<SpilledRun>> SpilledRows::MergeNeighbours(size_t begin, s
   }
   auto merged = std::make_unique<SpilledRun>(spec_.spill);
   BlockWriter writer(merged.get(), rows / std::max<int64_t>(1, blocks), spec_.spill.pool);
-  RunsMerge merge(OpenRuns(begin, count), columns_, policy_, spec_.every_version, spec_.spill.pool);
-  MergedRows out;
+  RunsMerge merge(OpenRuns(begin, count), columns_, policy_, every_row(), nullptr, spec_.spill.pool);
+  RunsRows out;
   while (true) {
-    HEADRACE_ASSIGN_OR_RETURN(const bool more, merge.Next(&out, /*newest_wanted=*/false));
+    HEADRACE_ASSIGN_OR_RETURN(const bool more, merge.Next(&out, /*merged_wanted=*/false));
     if (!more) break;
-    std::shared_ptr<arrow::RecordBatch> kept = spec_.every_version ? out.every_version : out.newest;
+    std::shared_ptr<arrow::RecordBatch> kept = every_row() ? out.every_version : out.merged;
     if (kept != nullptr) HEADRACE_RETURN_NOT_OK(writer.Add(std::move(kept)));
   }
   HEADRACE_RETURN_NOT_OK(writer.Finish());
@@ -282,21 +295,29 @@ Result<FileIncrement> SpilledRows::Flush(const WriteBuffer& buffer, const Bucket
   HEADRACE_RETURN_NOT_OK(Thin());
   std::vector<RunReader> readers = OpenRuns(0, runs_.size());
   if (buffer.rows() > 0) {
-    HEADRACE_ASSIGN_OR_RETURN(auto rows, BufferRows::Sorted(buffer, spec_.every_version, BlockBytes()));
+    HEADRACE_ASSIGN_OR_RETURN(auto rows, BufferRows::Sorted(buffer, every_row(), BlockBytes()));
     const auto age = static_cast<uint32_t>(runs_.size());
     const int64_t count = rows->size();
-    readers.emplace_back(std::move(rows), &columns_, MergeFile{nullptr, age, age}, count,
-                         spec_.every_version);
+    readers.emplace_back(std::move(rows), &columns_, MergeFile{nullptr, age, age}, count, every_row());
   }
   FileOutput data(files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend), shape_);
   FileOutput changelog(files.WriteSpec(names, FileRole::kChangelog, Level(0), FileSource::kAppend), shape_);
-  RunsMerge merge(std::move(readers), columns_, policy_, spec_.every_version, files.pool);
-  MergedRows out;
+  std::optional<WindowMerge> engine;
+  if (!policy_.newest_wins()) {
+    HEADRACE_ASSIGN_OR_RETURN(
+        engine, WindowMerge::Make(schema_, policy_, schema_.ColumnNames(),
+                                  {.sequence_and_kind = true, .keys_repeat = true}, files.pool));
+  }
+  RunsMerge merge(std::move(readers), columns_, policy_, every_row(), engine.has_value() ? &*engine : nullptr,
+                  files.pool);
+  RunsRows out;
   while (true) {
-    HEADRACE_ASSIGN_OR_RETURN(const bool more, merge.Next(&out, /*newest_wanted=*/true));
+    const Result<bool> next = merge.Next(&out, /*merged_wanted=*/true);
+    if (!next.ok()) return WithContext("flushing rows to " + files.directory, next.status());
+    const bool more = *next;
     if (!more) break;
-    HEADRACE_RETURN_NOT_OK(data.Write(out.newest));
-    HEADRACE_RETURN_NOT_OK(changelog.Write(out.every_version));
+    HEADRACE_RETURN_NOT_OK(data.Write(out.merged));
+    if (spec_.every_version) HEADRACE_RETURN_NOT_OK(changelog.Write(out.every_version));
   }
   FileIncrement increment;
   HEADRACE_ASSIGN_OR_RETURN(increment.added, data.Close());

@@ -1,7 +1,7 @@
 // The rows of one bucket's writer that memory could not hold: runs put aside, and their merge with what the buffer still has.
 //
-// Each run is the buffer as it was at some moment, sorted: the newest row of each key, or every row where a changelog wants them. Runs
-// have an age, and all numbers of a run come after those of older ones. A flush merges runs and buffer as any merge does (order, decide,
+// Each run is the buffer as it was at some moment, sorted: the newest row of each key, or every row where a changelog wants them or the
+// merge engine puts rows together (how a flush groups them could show in the result). Runs have an age, and all numbers of a run come after those of older ones. A flush merges runs and buffer as any merge does (order, decide,
 // reduce), so that files hold the same rows as if nothing had been put aside. Memory of a merge stays within
 // `memory_bytes`: where more runs have gathered than that allows, neighbours are merged into one first. One thread.
 // On failure every row is still there. Source: BinaryExternalSortBuffer, SortBufferWriteBuffer.
@@ -49,8 +49,9 @@ class SpilledRows {
  private:
   using Runs = std::vector<std::unique_ptr<SpilledRun>>;
 
-  SpilledRows(MergeColumns columns, MergePolicy policy, SpilledRowsSpec spec, KeyValueShape shape);
+  SpilledRows(const TableSchema& schema, MergeColumns columns, MergePolicy policy, SpilledRowsSpec spec);
 
+  bool every_row() const { return spec_.every_version || !policy_.newest_wins(); }
   int64_t BlockBytes() const;
   size_t FanIn() const;
   // Merges neighbours until runs and buffer can be merged at once.
@@ -58,6 +59,7 @@ class SpilledRows {
   Result<std::unique_ptr<SpilledRun>> MergeNeighbours(size_t begin, size_t count) const;
   std::vector<RunReader> OpenRuns(size_t begin, size_t count) const;
 
+  TableSchema schema_;
   MergeColumns columns_;
   MergePolicy policy_;
   SpilledRowsSpec spec_;

@@ -53,7 +53,24 @@ struct Shape {
   std::vector<std::string> keys;
   std::vector<std::string> sequence_fields;
   bool descending = false;
+  MergeEngine engine = MergeEngine::kDeduplicate;
+  MergeRules rules = {};
 };
+
+// Engines that put a row together from its versions.
+std::vector<Shape> ShapesOfEngines() {
+  const std::string columns = "k BIGINT NOT NULL, a INT, g INT, t STRING, v ARRAY<INT>";
+  Shape partial{columns, {"k"}, {}, false, MergeEngine::kPartialUpdate, {}};
+  partial.rules.remove_on_delete = true;
+  Shape grouped{columns, {"k"}, {}, false, MergeEngine::kPartialUpdate, {}};
+  grouped.rules.groups = {{{"g"}, {"a", "t"}}};
+  Shape sums{columns, {"k"}, {"g"}, false, MergeEngine::kAggregation, {}};
+  sums.rules.aggregates["a"] = {AggregateFunction::kMax, "max", true};
+  sums.rules.aggregates["g"] = {AggregateFunction::kLastValue, "last_value"};
+  sums.rules.aggregates["t"] = {AggregateFunction::kListagg, "listagg", true};
+  sums.rules.aggregates["v"] = {AggregateFunction::kCollect, "collect"};
+  return {partial, grouped, sums};
+}
 
 std::vector<Shape> Shapes() {
   std::vector<Shape> shapes;
@@ -61,6 +78,7 @@ std::vector<Shape> Shapes() {
     shapes.push_back({columns + ", s INT, t STRING, v ARRAY<INT>", keys, {}, false});
   shapes.push_back({"k BIGINT NOT NULL, s INT, t STRING", {"k"}, {"s"}, false});
   shapes.push_back({"k STRING NOT NULL, s INT, t STRING", {"k"}, {"t", "s"}, true});
+  for (Shape& shape : ShapesOfEngines()) shapes.push_back(std::move(shape));
   return shapes;
 }
 
@@ -76,6 +94,8 @@ class Twins {
       table->options.changelog_producer = changelog ? ChangelogProducer::kInput : ChangelogProducer::kNone;
       table->options.sequence_fields = shape.sequence_fields;
       table->options.sequence_descending = shape.descending;
+      table->options.merge_engine = shape.engine;
+      table->options.merge_rules = shape.rules;
       table->options.spill_codec = static_cast<SpillCodec>(random_.Below(3));
       table->options.spill_fan_in = random_.OneIn(2) ? 2 : 128;
     }

@@ -48,7 +48,7 @@ Status WriteBuffer::Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared
     return OverBudget("a write buffer holds ", rows_, " rows and cannot take ", rows->num_rows(),
                       " more; flush it first");
   }
-  Held held;
+  HeldBatch held;
   HEADRACE_ASSIGN_OR_RETURN(held.keys, key_order_.Encode(ColumnsAt(*rows, shape_.key_columns())));
   if (!sequence_columns_.empty()) {
     HEADRACE_ASSIGN_OR_RETURN(held.order, sequence_order_.Encode(ColumnsAt(*rows, sequence_columns_)));
@@ -83,7 +83,7 @@ std::vector<RowRef> WriteBuffer::Arrivals() const {
 bool WriteBuffer::SortPacked(const std::vector<RowRef>& arrivals, Segments* segments) const {
   int64_t smallest = std::numeric_limits<int64_t>::max();
   int64_t largest = std::numeric_limits<int64_t>::min();
-  for (const Held& held : held_) {
+  for (const HeldBatch& held : held_) {
     for (const int64_t key : held.keys.integers()) {
       smallest = std::min(smallest, key);
       largest = std::max(largest, key);
@@ -96,7 +96,7 @@ bool WriteBuffer::SortPacked(const std::vector<RowRef>& arrivals, Segments* segm
   std::vector<uint64_t> words;
   words.reserve(arrivals.size());
   uint64_t arrival = 0;
-  for (const Held& held : held_) {
+  for (const HeldBatch& held : held_) {
     for (const int64_t key : held.keys.integers()) {
       words.push_back((static_cast<uint64_t>(key) - static_cast<uint64_t>(smallest)) << row_bits | arrival++);
     }
@@ -184,11 +184,17 @@ void WriteBuffer::OrderVersions(Segments* segments) const {
 
 std::vector<RowRef> WriteBuffer::Newest(const Segments& segments) const {
   std::vector<const int8_t*> kinds;
-  for (const Held& held : held_) kinds.push_back(held.kind_bytes);
+  for (const HeldBatch& held : held_) kinds.push_back(held.kind_bytes);
   std::vector<RowRef> newest;
   newest.reserve(segments.count());
   DecideDeduplicate(segments, kinds, policy_, &newest);
   return newest;
+}
+
+std::vector<WriteBuffer::HeldRows> WriteBuffer::Held() const {
+  std::vector<HeldRows> rows;
+  for (const HeldBatch& held : held_) rows.push_back({held.rows, held.kind_bytes, held.first_sequence});
+  return rows;
 }
 
 Result<std::shared_ptr<arrow::RecordBatch>> WriteBuffer::Gather(std::span<const RowRef> rows) const {

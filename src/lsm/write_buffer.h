@@ -32,21 +32,29 @@ class WriteBuffer {
   Status Append(std::shared_ptr<arrow::RecordBatch> rows, std::shared_ptr<arrow::Array> kinds,
                 int64_t first_sequence);
 
+  const MergePolicy& policy() const { return policy_; }
   int64_t rows() const { return rows_; }
   int64_t bytes() const { return bytes_; }
   void Clear();
 
   // All rows in order, one segment a key. RowRefs are positions in the appended batches.
   Result<Segments> Sort() const;
-  // The result of each segment: at most one row.
+  // The result of each segment where the newest row wins: at most one row.
   std::vector<RowRef> Newest(const Segments& segments) const;
+  // The batches that RowRefs point into.
+  struct HeldRows {
+    std::shared_ptr<arrow::RecordBatch> rows;
+    const int8_t* kinds = nullptr;
+    int64_t first_sequence = 0;
+  };
+  std::vector<HeldRows> Held() const;
   // These rows in the shape of a key-value file.
   Result<std::shared_ptr<arrow::RecordBatch>> Gather(std::span<const RowRef> rows) const;
   // The same without the copies of the keys: sequence, kind, all columns.
   Result<std::shared_ptr<arrow::RecordBatch>> GatherValues(std::span<const RowRef> rows) const;
 
  private:
-  struct Held {
+  struct HeldBatch {
     std::shared_ptr<arrow::RecordBatch> rows;
     std::shared_ptr<arrow::Array> kinds;
     const int8_t* kind_bytes = nullptr;
@@ -71,7 +79,7 @@ class WriteBuffer {
   KeyOrder sequence_order_;
   std::vector<int> sequence_columns_;
   arrow::MemoryPool* pool_;
-  std::vector<Held> held_;
+  std::vector<HeldBatch> held_;
   int64_t rows_ = 0;
   int64_t bytes_ = 0;
 };

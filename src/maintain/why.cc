@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "catalog/snapshots.h"
+#include "file/physical_columns.h"
 #include "lsm/decide.h"
 #include "lsm/levels.h"
 #include "lsm/run_reader.h"
@@ -251,7 +252,8 @@ class Explanation {
     if (version.unscanned)
       return std::string("not shown yet: scans pass over level 0 until a compaction has taken it in");
     if (!TakesPart(version.kind(), policy_)) return std::string("passed over: ignore-delete is set");
-    if (policy_.engine != MergeEngine::kDeduplicate) return std::string(i == 0 ? "the newest" : "older");
+    if (policy_.engine == MergeEngine::kFirstRow) return FirstRowVerdict(versions, i);
+    if (!policy_.newest_wins()) return PartVerdict(versions, i);
     if (i > 0) {
       HEADRACE_ASSIGN_OR_RETURN(const std::string reason, Reason(versions[0], version));
       return "loses: the newest has the " + reason;
@@ -262,6 +264,49 @@ class Explanation {
       HEADRACE_ASSIGN_OR_RETURN(reason, Reason(version, versions[1]));
     }
     return std::string(IsRetract(version.kind()) ? "the newest, a delete: " : "wins: ") + reason;
+  }
+
+  static Level LevelOf(const Version& version) { return version.file->file->meta.level; }
+
+  // Versions are newest first: the first row is the last of those that count. Nothing: none does.
+  std::optional<size_t> FirstRow(const std::vector<Version>& versions) const {
+    for (size_t i = versions.size(); i > 0; --i) {
+      if (Counts(versions[i - 1])) return i - 1;
+    }
+    return std::nullopt;
+  }
+
+  std::string FirstRowVerdict(const std::vector<Version>& versions, size_t i) const {
+    return FirstRow(versions) == i ? "wins: the first row of the key" : "loses: the first row stays";
+  }
+
+  // The part that a version has in a row that is put together.
+  std::string PartVerdict(const std::vector<Version>& versions, size_t i) const {
+    const Version& version = versions[i];
+    int32_t lowest = LevelOf(version).value;
+    for (const Version& other : versions) {
+      const int32_t level = LevelOf(other).value;
+      if (policy_.lowest_level_alone && level > 0 && level < lowest) lowest = level;
+    }
+    if (policy_.lowest_level_alone && lowest < LevelOf(version).value)
+      return Told("passed over: level ", lowest, " has taken it in already");
+    const auto removes = [&](const Version& other) {
+      return policy_.rules.remove_on_delete && other.kind() == static_cast<int8_t>(RowKind::kDelete);
+    };
+    if (std::any_of(versions.begin(), versions.begin() + static_cast<std::ptrdiff_t>(i), removes))
+      return "does not count: a newer delete removed the row";
+    if (removes(version)) return "removes the row";
+    return IsRetract(version.kind()) ? "takes part: takes values back" : "takes part: adds its values";
+  }
+
+  // Which version is the row by itself. Nothing: none, or the row is put together.
+  std::optional<size_t> Winner(const std::vector<Version>& versions) const {
+    if (policy_.combines() || versions.empty()) return std::nullopt;
+    const std::optional<size_t> winner =
+        policy_.newest_wins() ? std::optional<size_t>(0) : FirstRow(versions);
+    if (!winner.has_value() || !Counts(versions[*winner]) || IsRetract(versions[*winner].kind()))
+      return std::nullopt;
+    return winner;
   }
 
   std::string RelativePath(const Bucket& bucket, const DataFileMeta& meta) const {
@@ -297,11 +342,9 @@ class Explanation {
                                   "keys " + (low == high ? low : low + " … " + high)});
     }
     // Of several buckets that hold the key the first one with a row tells, as in a look-up by key.
-    const bool counts = !bucket.versions.empty() && Counts(bucket.versions[0]);
-    any_counts_ |= counts;
-    const bool has_row = counts && !IsRetract(bucket.versions[0].kind());
-    if (has_row && policy_.engine == MergeEngine::kDeduplicate) {
-      if (!history->winner.has_value()) history->winner = first;
+    any_counts_ |= !bucket.versions.empty() && Counts(bucket.versions[0]);
+    if (const std::optional<size_t> winner = Winner(bucket.versions)) {
+      if (!history->winner.has_value()) history->winner = first + *winner;
       ++buckets_with_row_;
     }
     return Status::OK();
@@ -311,9 +354,12 @@ class Explanation {
     const size_t count = history->versions.size();
     if (count == 0) {
       history->conclusion = "no live file holds the key: no row";
-    } else if (policy_.engine != MergeEngine::kDeduplicate) {
-      history->conclusion =
-          "the table's merge-engine makes one row of these versions, oldest first; get shows it";
+    } else if (policy_.combines()) {
+      history->conclusion = Told(
+          "merge-engine ", policy_.engine == MergeEngine::kAggregation ? "aggregation" : "partial-update",
+          " puts the row together from the versions that take part, the last one here first; get shows it");
+    } else if (!history->winner.has_value() && !policy_.newest_wins()) {
+      history->conclusion = "no version counts yet: no row";
     } else if (!history->winner.has_value()) {
       history->conclusion = any_counts_ ? "the newest version is a delete: no row"
                                         : "no version counts, each for its own reason: no row";

@@ -14,6 +14,7 @@
 
 #include "file/physical_columns.h"
 #include "format/value.h"
+#include "write/change_kinds.h"
 
 namespace headrace {
 namespace {
@@ -137,6 +138,7 @@ Result<CheckedRows> CheckRows(const Table& table, const std::shared_ptr<arrow::R
   CheckedRows checked;
   HEADRACE_ASSIGN_OR_RETURN(checked.kinds, CheckKinds(table, kinds, rows->num_rows()));
   HEADRACE_ASSIGN_OR_RETURN(checked.rows, WithDefaults(table, rows, pool));
+  HEADRACE_ASSIGN_OR_RETURN(checked, WithChangeKinds(table, std::move(checked), pool));
   if (table.schema->has_primary_key()) return checked;
   return InsertsOnly(table, std::move(checked), pool);
 }

@@ -19,6 +19,13 @@ std::vector<std::string> LinesOfFile(const fs::path& path) {
   return lines;
 }
 
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
 fs::path Fixtures() { return HEADRACE_FIXTURES; }
 
 }  // namespace
@@ -38,7 +45,11 @@ std::vector<FixtureTable> ListedTables() {
     FixtureTable table;
     std::string verdict;
     if (words >> table.fixture >> table.table >> verdict) {
-      words >> table.refused_option;
+      if (verdict == "refuses") words >> table.refused_option;
+      for (std::string extra; words >> extra;) {
+        if (extra.starts_with("without=")) table.without = SplitAtCommas(extra.substr(8));
+        if (extra.starts_with("unordered=")) table.unordered = SplitAtCommas(extra.substr(10));
+      }
       tables.push_back(std::move(table));
     }
   }

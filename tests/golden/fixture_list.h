@@ -1,6 +1,7 @@
 // The list of fixture tables in fixtures.txt, and the expected rows beside each fixture.
 //
-// A line is `<fixture> <table> reads` or `<fixture> <table> refuses <option>`; `#` begins a comment.
+// A line is `<fixture> <table> reads` or `<fixture> <table> refuses <option>`; `#` begins a comment. After `reads`, `without=a,b` leaves out
+// columns whose function is not built, and `unordered=c` names arrays whose order Java leaves to a hash table.
 #pragma once
 
 #include <ostream>
@@ -12,7 +13,9 @@ namespace headrace {
 struct FixtureTable {
   std::string fixture;
   std::string table;
-  std::string refused_option;  // empty: must be read right
+  std::string refused_option = "";  // empty: must be read right
+  std::vector<std::string> without = {};
+  std::vector<std::string> unordered = {};
 
   std::string path() const;  // of the table's folder
 };

@@ -35,7 +35,7 @@ std::set<std::string> Pick(const Table& table, const std::map<std::string, DataF
   for (const auto& [key, file] : files) metas.push_back(file);
   const KeyOrder order = Must(KeyOrder::OfKey(table.schema->TypesOf(table.schema->TrimmedPrimaryKeys())));
   const auto plan = PickCompaction(Must(Levels::Make(order, metas, table.options.num_levels)),
-                                   CompactionPolicyOf(table.options));
+                                   CompactionPolicyOf(table.options, 0));
   std::set<std::string> picked;
   if (plan.has_value())
     for (const TreeFilePtr& file : plan->files) picked.insert(FileKey(file->meta));

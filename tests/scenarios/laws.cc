@@ -205,8 +205,10 @@ Status CheckPlans(const Table& table, const Snapshot& snapshot, const std::vecto
   HEADRACE_RETURN_NOT_OK(CheckKeysAreOneEach(table, snapshot, rows));
   HEADRACE_RETURN_NOT_OK(CompareTo(rows, ReadByPlan(table, splits, MergePlan::kWholeRows, false), snapshot,
                                    "reading whole rows"));
-  HEADRACE_RETURN_NOT_OK(CompareTo(rows, ReadByPlan(table, splits, MergePlan::kWinnersFirst, false), snapshot,
-                                   "reading winners first"));
+  if (MergePolicyOf(table.options, true).newest_wins()) {
+    HEADRACE_RETURN_NOT_OK(CompareTo(rows, ReadByPlan(table, splits, MergePlan::kWinnersFirst, false),
+                                     snapshot, "reading winners first"));
+  }
   HEADRACE_RETURN_NOT_OK(CheckOrder(table, snapshot, splits));
   return CheckGets(table, snapshot, rows);
 }
