@@ -68,7 +68,7 @@ class PartialUpdateDecider {
   // Of the segment under way.
   std::vector<RowRef> newest_;  // of each group: the version whose order columns count; or kNoRow
   bool has_add_ = false;
-  bool started_ = false;        // something has given the NOT NULL columns a value
+  bool started_ = false;  // something has given the NOT NULL columns a value
   RowRef removed_by_{};
   bool removed_ = false;  // by the last version
 };
