@@ -246,6 +246,7 @@ Status RunLookup(const Arguments& arguments) {
   using Clock = std::chrono::steady_clock;
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<Engine> engine, OpenEngine(arguments));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<Lookup> lookup, table->OpenLookup({}));
   std::vector<std::string> keys;
   std::ifstream file(arguments.keys);
   for (std::string key; file >> key;) keys.push_back(key);
@@ -253,16 +254,16 @@ Status RunLookup(const Arguments& arguments) {
   int64_t found = 0;
   int64_t amount = 0;
   std::vector<double> micros;
+  std::vector<double> first_micros;
   double first_pass_s = 0;
   for (int pass = 0; pass < 2; ++pass) {
     found = amount = 0;
     const Clock::time_point pass_start = Clock::now();
     for (const std::string& key : keys) {
       const Clock::time_point start = Clock::now();
-      ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> row,
-                            table->Get({{"order_id", key}}, {}));
-      if (pass == 1)
-        micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+      ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> row, lookup->Get({{"order_id", key}}));
+      (pass == 1 ? micros : first_micros)
+          .push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
       if (row == nullptr) continue;
       ++found;
       amount += UnscaledAt(*row->column(3), 0);
@@ -270,11 +271,13 @@ Status RunLookup(const Arguments& arguments) {
     if (pass == 0) first_pass_s = std::chrono::duration<double>(Clock::now() - pass_start).count();
   }
   std::sort(micros.begin(), micros.end());
+  std::sort(first_micros.begin(), first_micros.end());
   std::printf(
       "{\"keys\": %zu, \"found\": %lld, \"amount\": %lld, \"p50_us\": %.1f, \"p99_us\": %.1f, "
-      "\"cold_pass_s\": %.3f}\n",
+      "\"cold_pass_s\": %.3f, \"cold_p50_us\": %.1f, \"cold_p99_us\": %.1f}\n",
       keys.size(), static_cast<long long>(found), static_cast<long long>(amount), micros[micros.size() / 2],
-      micros[micros.size() * 99 / 100], first_pass_s);
+      micros[micros.size() * 99 / 100], first_pass_s, first_micros[first_micros.size() / 2],
+      first_micros[first_micros.size() * 99 / 100]);
   return Status::OK();
 }
 

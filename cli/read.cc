@@ -1,6 +1,8 @@
 // `headrace read`, `get` and `changes`: rows of a snapshot, of a key, and the ordered changes.
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iostream>
 #include <memory>
 #include <thread>
 
@@ -58,11 +60,56 @@ Result<int> RunRead(const ReadArguments& arguments, Session& session) {
 struct GetArguments {
   std::string table;
   std::vector<std::string> key;
+  std::string keys_file;
   ReadOptions read;
   OutputOptions output;
 };
 
+// A key a line; the rows come out in the order of their keys.
+Result<int> RunGetMany(const GetArguments& arguments, TableHandle* table, Session& session) {
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<Lookup> lookup,
+                        table->OpenLookup({arguments.read.columns, arguments.read.snapshot}));
+  std::ifstream file;
+  if (arguments.keys_file != "-") {
+    file.open(arguments.keys_file);
+    if (!file) return UsageError("--keys ", arguments.keys_file, ": the file cannot be opened");
+  }
+  std::istream& lines = arguments.keys_file == "-" ? std::cin : file;
+  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RowSink> sink, OpenOutput(arguments.output, lookup->schema()));
+  int64_t number = 0;
+  int64_t asked = 0;
+  int64_t found = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    ++asked;
+    auto key = ParseKeyLine(line);
+    Result<std::shared_ptr<arrow::RecordBatch>> row =
+        key.ok() ? lookup->Get(*key) : Result<std::shared_ptr<arrow::RecordBatch>>(key.status());
+    if (!row.ok()) {
+      return row.status().WithMessage("--keys ", arguments.keys_file, ", line ", number, ": ",
+                                      row.status().message());
+    }
+    if (*row == nullptr) continue;
+    ++found;
+    ARROW_RETURN_NOT_OK(sink->Write(**row));
+  }
+  ARROW_RETURN_NOT_OK(sink->Close());
+  if (found < asked) {
+    session.Note(table->info().name + " has no row for " + CountText(asked - found) + " of " +
+                 CountText(asked) + " keys");
+  }
+  return found > 0 || asked == 0 ? kDone : kFailed;
+}
+
 Result<int> RunGet(const GetArguments& arguments, Session& session) {
+  if (arguments.key.empty() == arguments.keys_file.empty())
+    return UsageError("get: give a key as column=value, or a file of keys with --keys");
+  if (!arguments.keys_file.empty()) {
+    ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
+    ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
+    return RunGetMany(arguments, table.get(), session);
+  }
   std::vector<std::pair<std::string, std::string>> key;
   for (const std::string& part : arguments.key) {
     ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(part, "key part"));
@@ -178,8 +225,10 @@ void AddGet(CLI::App* app, Chosen* chosen) {
   auto arguments = std::make_shared<GetArguments>();
   CLI::App* sub = app->add_subcommand("get", "Print the current row of a key");
   sub->add_option("TABLE", arguments->table, "db.table or a table's folder")->required();
-  sub->add_option("KEY", arguments->key, "column=value for each key column, values as JSON lines show them")
-      ->required();
+  sub->add_option("KEY", arguments->key, "column=value for each key column, values as JSON lines show them");
+  sub->add_option("--keys", arguments->keys_file,
+                  "A key a line, column=value … or a JSON object; - for standard input")
+      ->type_name("FILE");
   sub->add_option("--columns", arguments->read.columns, "Only these, in this order")
       ->delimiter(',')
       ->type_name("COLUMNS");
@@ -188,8 +237,9 @@ void AddGet(CLI::App* app, Chosen* chosen) {
       ->check(WholeNumber(1));
   AddOutputOptions(sub, &arguments->output);
   sub->footer(
-      "\nExample:\n  headrace get shop.customers customer_id=8821\n\nExit status 1 when there is no such "
-      "row.");
+      "\nExamples:\n  headrace get shop.customers customer_id=8821\n"
+      "  headrace get shop.customers --keys wanted.jsonl --output found.parquet\n\n"
+      "Exit status 1 when there is no such row, of many keys not one.");
   OnGiven(sub, chosen, [arguments](Session& session) { return RunGet(*arguments, session); });
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,36 @@ struct ReadOptions {
   bool key_ordered = false;  // rows of a bucket in key order
   // Of a table with a primary key, only what compactions have brought to the deepest level: nothing is merged, and newer rows are missing.
   bool read_optimized = false;
+};
+
+struct LookupOptions {
+  std::vector<std::string> columns = {};  // empty: all, in schema order
+  std::optional<int64_t> snapshot = {};   // in the schema of its time; nothing: the latest, in the handle's
+};
+
+struct LookupResult {
+  std::vector<int32_t> row_of_key;           // for each key asked: its row below, or -1 when it has none
+  std::shared_ptr<arrow::RecordBatch> rows;  // in no order
+};
+
+// A key as a line of text: a JSON object, or column=value pairs with white space between them; values as JSON lines show them. kInvalid
+// tells what it does not understand.
+Result<std::vector<std::pair<std::string, std::string>>> ParseKeyLine(std::string_view line);
+
+// The rows of keys as of one snapshot: opened once, asked many times, from any number of threads. Pages and keys that were read stay in the
+// engine's cache for all its lookups, so a server keeps its Engine. To see newer rows a new one is opened; what the cache holds of
+// files that are still there serves it as well. Once the snapshot has expired a lookup that needs its files is kSnapshotExpired.
+// A row handed out may keep some thousand rows around it in memory: copy what is kept for long.
+class Lookup {
+ public:
+  virtual ~Lookup() = default;
+  virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
+  virtual std::optional<int64_t> snapshot() const = 0;  // nothing: the table has none, and no key a row
+  // A key as column=text pairs, as for TableHandle::Get: one row, or null.
+  virtual Result<std::shared_ptr<arrow::RecordBatch>> Get(
+      const std::vector<std::pair<std::string, std::string>>& key) = 0;
+  // Keys by the batch: the columns of the primary key, by name and in the table's Arrow types, in any order.
+  virtual Result<LookupResult> GetMany(const arrow::RecordBatch& keys) = 0;
 };
 
 struct ChangesOptions {
@@ -145,6 +176,8 @@ class TableHandle {
   // The current row of a key given as column=text pairs, as JSON lines show the values; nothing when there is none. One row.
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Get(
       const std::vector<std::pair<std::string, std::string>>& key, const ReadOptions& options) = 0;
+  // kInvalid for a table without a primary key.
+  virtual Result<std::unique_ptr<Lookup>> OpenLookup(const LookupOptions& options) = 0;
   virtual Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) = 0;
 
   // kUnsupported when an option of the table is refused for writing, naming it.

@@ -211,7 +211,11 @@ Result<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& options) {
   if (options.warehouse.empty()) return Invalid("opening the engine: the warehouse folder has no name");
   HEADRACE_ASSIGN_OR_RETURN(std::string warehouse, AbsoluteLocalPath(options.warehouse));
   if (!options.spill_directory.empty()) HEADRACE_RETURN_NOT_OK(CheckSpillFolder(options.spill_directory));
-  auto state = std::make_shared<SharedState>(options.memory_bytes, options.threads);
+  if (options.lookup_cache_bytes < 0)
+    return Invalid("opening the engine: a lookup cache of ", options.lookup_cache_bytes,
+                   " bytes; 0 or more are allowed");
+  auto state =
+      std::make_shared<SharedState>(options.memory_bytes, options.lookup_cache_bytes, options.threads);
   state->store = std::make_shared<LocalStore>(LocalStoreOptions{.sync = options.durable});
   state->clock = std::make_shared<SystemClock>();
   state->scratch = std::make_unique<LocalScratch>(options.spill_directory.empty() ? TemporaryFolder()

@@ -14,15 +14,18 @@
 #include "headrace/engine.h"
 #include "io/scratch.h"
 #include "io/store.h"
+#include "lsm/lookup_cache.h"
 
 namespace headrace {
 
 struct SharedState {
-  SharedState(int64_t memory_bytes, int threads) : budget(memory_bytes), tasks(threads) {}
+  SharedState(int64_t memory_bytes, int64_t lookup_cache_bytes, int threads)
+      : budget(memory_bytes), lookup_cache(lookup_cache_bytes), tasks(threads) {}
 
   std::shared_ptr<Store> store;
   std::shared_ptr<Clock> clock;
   MemoryBudget budget;
+  LookupCache lookup_cache;
   TaskGroup tasks;
   std::unique_ptr<Scratch> scratch;
 };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -11,6 +12,7 @@
 #include "api/engine_state.h"
 #include "catalog/table.h"
 #include "format/snapshot.h"
+#include "format/value.h"
 #include "headrace/table.h"
 
 namespace headrace {
@@ -27,9 +29,15 @@ Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,
 // The snapshot asked for, else the latest; nothing when the table has none yet.
 Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<int64_t> id);
 
+// The values of a key given as column=text pairs, in primary-key order.
+Result<std::vector<Value>> KeyValues(const Table& table,
+                                     const std::vector<std::pair<std::string, std::string>>& key);
+
 // The parts of TableHandle that have a file of their own.
 Result<std::unique_ptr<ChangeReader>> OpenChangeReader(const Table& table, const ChangesOptions& options);
 Result<std::unique_ptr<TableWriter>> OpenTableWriter(std::shared_ptr<SharedState> state, const Table& table);
+Result<std::unique_ptr<Lookup>> OpenTableLookup(std::shared_ptr<SharedState> state, const Table& table,
+                                                const LookupOptions& options);
 Result<CompactResult> CompactTable(SharedState* state, const Table& table, bool full);
 Result<RescaledTable> RescaleTable(SharedState* state, const Table& table, const RescaleOptions& options);
 Result<ExpireResult> ExpireTable(const Table& table, const ExpireOptions& options);

@@ -60,34 +60,6 @@ class AnnotatedReader final : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::Schema> schema_;
 };
 
-// The values of a key given as text, in primary-key order.
-Result<std::vector<Value>> KeyValues(const Table& table,
-                                     const std::vector<std::pair<std::string, std::string>>& key) {
-  const TableSchema& schema = *table.schema;
-  if (!schema.has_primary_key())
-    return Invalid("looking up a key in table ", table.name, ": it has no primary key; use read");
-  std::vector<Value> values(schema.primary_keys.size());
-  std::vector<bool> given(values.size());
-  for (const auto& [column, text] : key) {
-    const auto found = std::find(schema.primary_keys.begin(), schema.primary_keys.end(), column);
-    if (found == schema.primary_keys.end()) {
-      return Invalid("looking up a key in table ", table.name, ": ", column,
-                     " is not part of its primary key (", Joined(schema.primary_keys), ")");
-    }
-    const size_t i = found - schema.primary_keys.begin();
-    if (given[i]) return Invalid("looking up a key in table ", table.name, ": ", column, " is given twice");
-    HEADRACE_ASSIGN_OR_RETURN(values[i], ValueFromText(text, schema.fields[schema.FieldIndex(column)].type));
-    given[i] = true;
-  }
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i]) {
-      return Invalid("looking up a key in table ", table.name, ": ", schema.primary_keys[i],
-                     "=… is missing; the primary key is ", Joined(schema.primary_keys));
-    }
-  }
-  return values;
-}
-
 class OpenedTable final : public TableHandle {
  public:
   OpenedTable(std::shared_ptr<SharedState> state, Table table, TableInfo info)
@@ -117,6 +89,10 @@ class OpenedTable final : public TableHandle {
                               FindByKey(table, *snapshot, values, ScanOptionsOf(options)));
     if (row == nullptr) return nullptr;
     return arrow::RecordBatch::Make(schema, row->num_rows(), row->columns());
+  }
+
+  Result<std::unique_ptr<Lookup>> OpenLookup(const LookupOptions& options) override {
+    return OpenTableLookup(state_, table_, options);
   }
 
   Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) override {
@@ -208,6 +184,33 @@ Result<std::unique_ptr<TableHandle>> OpenTableHandle(std::shared_ptr<SharedState
   HEADRACE_ASSIGN_OR_RETURN(Table table, OpenTableAt(state->store, state->clock, path, name, Access::kRead));
   TableInfo info = InfoOf(table);
   return std::make_unique<OpenedTable>(std::move(state), std::move(table), std::move(info));
+}
+
+Result<std::vector<Value>> KeyValues(const Table& table,
+                                     const std::vector<std::pair<std::string, std::string>>& key) {
+  const TableSchema& schema = *table.schema;
+  if (!schema.has_primary_key())
+    return Invalid("looking up a key in table ", table.name, ": it has no primary key; use read");
+  std::vector<Value> values(schema.primary_keys.size());
+  std::vector<bool> given(values.size());
+  for (const auto& [column, text] : key) {
+    const auto found = std::find(schema.primary_keys.begin(), schema.primary_keys.end(), column);
+    if (found == schema.primary_keys.end()) {
+      return Invalid("looking up a key in table ", table.name, ": ", column,
+                     " is not part of its primary key (", Joined(schema.primary_keys), ")");
+    }
+    const size_t i = found - schema.primary_keys.begin();
+    if (given[i]) return Invalid("looking up a key in table ", table.name, ": ", column, " is given twice");
+    HEADRACE_ASSIGN_OR_RETURN(values[i], ValueFromText(text, schema.fields[schema.FieldIndex(column)].type));
+    given[i] = true;
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) {
+      return Invalid("looking up a key in table ", table.name, ": ", schema.primary_keys[i],
+                     "=… is missing; the primary key is ", Joined(schema.primary_keys));
+    }
+  }
+  return values;
 }
 
 Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,

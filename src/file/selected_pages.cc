@@ -6,7 +6,6 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/io/memory.h>
 #include <parquet/column_reader.h>
-#include <parquet/exception.h>
 #include <parquet/metadata.h>
 
 namespace headrace {
@@ -61,7 +60,9 @@ std::shared_ptr<parquet::RowGroupReader> SelectedPages::GetRowGroup(int i) {
 }
 
 parquet::BloomFilterReader& SelectedPages::GetBloomFilterReader() {
-  throw parquet::ParquetException("a selection of pages has no bloom filter");
+  if (bloom_filters_ == nullptr)
+    bloom_filters_ = parquet::BloomFilterReader::Make(file_, footer_, properties_);
+  return *bloom_filters_;
 }
 
 std::unique_ptr<parquet::PageReader> SelectedPages::PagesOf(int row_group, int leaf) const {

@@ -9,6 +9,7 @@
 
 #include <arrow/io/type_fwd.h>
 #include <arrow/type_fwd.h>
+#include <parquet/bloom_filter_reader.h>
 #include <parquet/file_reader.h>
 #include <parquet/properties.h>
 
@@ -42,6 +43,7 @@ class SelectedPages final : public parquet::ParquetFileReader::Contents {
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
   std::shared_ptr<parquet::FileMetaData> footer_;
   parquet::ReaderProperties properties_;
+  std::unique_ptr<parquet::BloomFilterReader> bloom_filters_;  // asked for by nobody here
   int row_group_ = -1;
   std::map<int, std::shared_ptr<arrow::Buffer>> bytes_;  // by leaf
 };

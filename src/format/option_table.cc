@@ -236,7 +236,10 @@ constexpr OptionRow kRows[] = {
      "After how many flushes lookup-compact=gentle takes level 0 along."},
     {"lookup-wait", "true", kSup, "",
      "Whether a commit to a table that looks up waits for the compaction that makes its changelog."},
-    {"lookup.<option>", "", kHar, "", "Caches of Java's lookups."},
+    {"lookup.<option>", "", kHar, "",
+     "Java's local lookup files: their size, place, hashes and filters. Lookups here keep pages in the "
+     "engine's "
+     "memory (EngineOptions::lookup_cache_bytes) and put nothing on disk."},
     {"manifest-sort.<option>", "", kHar, "",
      "An order of manifest entries that speeds up Java's scans; entries mean the same in any order."},
     {"manifest.compression", "zstd", kNoW, "zstd,zstandard,null,none,uncompressed,deflate,gzip,snappy",

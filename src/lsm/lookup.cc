@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <arrow/record_batch.h>
+#include <arrow/type.h>
 
 #include "lsm/file_probe.h"
 #include "lsm/probed_run.h"
@@ -12,9 +13,15 @@
 namespace headrace {
 namespace {
 
+// Enough for what was learned of the files at opening them, and for the blocks that one call ends and the next begins with.
+constexpr int64_t kOwnCacheBytes = 16LL << 20;
+
 class LevelLookup final : public TreeLookup {
  public:
-  LevelLookup(FileView view, const Levels& levels) : view_(std::move(view)) {
+  LevelLookup(FileView view, const Levels& levels, std::unique_ptr<LookupCache> own_cache)
+      : own_cache_(std::move(own_cache)), view_(std::move(view)) {
+    columns_.resize(static_cast<size_t>(view_.schema->num_fields()));
+    std::iota(columns_.begin(), columns_.end(), 0);
     for (const SortedRun& run : levels.runs()) {
       if (run.level >= Level(1)) runs_.emplace_back(view_, run.level, run.files);
     }
@@ -37,12 +44,19 @@ class LevelLookup final : public TreeLookup {
       found.row_of_key[static_cast<size_t>(hits.keys[i])] = static_cast<int32_t>(i);
       found.places.push_back({hits.files[i]->file, hits.positions[i]});
     }
-    HEADRACE_ASSIGN_OR_RETURN(found.rows, GatherHits(hits, all, 0, view_.schema, view_.files.pool));
+    if (all.empty()) {
+      HEADRACE_ASSIGN_OR_RETURN(found.rows, arrow::RecordBatch::MakeEmpty(view_.schema));
+      return found;
+    }
+    HEADRACE_ASSIGN_OR_RETURN(arrow::ArrayVector columns, GatherHits(hits, all, columns_, view_.files.pool));
+    found.rows = arrow::RecordBatch::Make(view_.schema, static_cast<int64_t>(all.size()), std::move(columns));
     return found;
   }
 
  private:
+  std::unique_ptr<LookupCache> own_cache_;  // null where the caller has one
   FileView view_;
+  std::vector<int> columns_;     // all of them
   std::vector<ProbedRun> runs_;  // lowest level first
 };
 
@@ -50,8 +64,13 @@ class LevelLookup final : public TreeLookup {
 
 Result<std::unique_ptr<TreeLookup>> TreeLookup::Open(BucketFiles files, Levels levels,
                                                      std::vector<std::string> values, LookupCache* cache) {
+  std::unique_ptr<LookupCache> own_cache;
+  if (cache == nullptr) {
+    own_cache = std::make_unique<LookupCache>(kOwnCacheBytes);
+    cache = own_cache.get();
+  }
   HEADRACE_ASSIGN_OR_RETURN(FileView view, FileView::Make(std::move(files), values, cache));
-  return std::make_unique<LevelLookup>(std::move(view), levels);
+  return std::make_unique<LevelLookup>(std::move(view), levels, std::move(own_cache));
 }
 
 }  // namespace headrace

@@ -33,7 +33,8 @@ struct LookupRows {
 
 class TreeLookup {
  public:
-  // `levels` as of now; `cache` may be null: nothing is kept between calls.
+  // `levels` as of now; `cache` may be null: then the lookup has a small one of its own. Where a cache keeps what was read, it comes from
+  // Arrow's default pool, not from that of `files`.
   static Result<std::unique_ptr<TreeLookup>> Open(BucketFiles files, Levels levels,
                                                   std::vector<std::string> values, LookupCache* cache);
   virtual ~TreeLookup() = default;

@@ -69,29 +69,25 @@ Status ProbedRun::FindInFile(const FileView& view, const DeletionVectors* deleti
   return Status::OK();
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, const std::vector<int32_t>& picked,
-                                                       int first_column,
-                                                       const std::shared_ptr<arrow::Schema>& schema,
-                                                       arrow::MemoryPool* pool) {
-  if (pool == nullptr) pool = arrow::default_memory_pool();
-  if (picked.empty()) return arrow::RecordBatch::MakeEmpty(schema, pool);
-  arrow::ArrayVector columns;
+Result<arrow::ArrayVector> GatherHits(const Hits& hits, std::span<const int32_t> picked,
+                                      std::span<const int> columns, arrow::MemoryPool* pool) {
+  arrow::ArrayVector gathered;
+  gathered.reserve(columns.size());
   if (picked.size() == 1) {
     const RowRef row = hits.rows[static_cast<size_t>(picked[0])];
     const arrow::RecordBatch& batch = *hits.batches[row.batch];
-    for (int column = first_column; column < batch.num_columns(); ++column)
-      columns.push_back(batch.column(column)->Slice(row.row, 1));
-    return arrow::RecordBatch::Make(schema, 1, std::move(columns));
+    for (const int column : columns) gathered.push_back(batch.column(column)->Slice(row.row, 1));
+    return gathered;
   }
   std::vector<RowRef> rows;
   for (const int32_t hit : picked) rows.push_back(hits.rows[static_cast<size_t>(hit)]);
   std::vector<std::shared_ptr<arrow::Array>> sources(hits.batches.size());
-  for (int column = first_column; column < hits.batches[0]->num_columns(); ++column) {
+  for (const int column : columns) {
     for (size_t i = 0; i < sources.size(); ++i) sources[i] = hits.batches[i]->column(column);
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> gathered, GatherColumn(sources, rows, pool));
-    columns.push_back(std::move(gathered));
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> array, GatherColumn(sources, rows, pool));
+    gathered.push_back(std::move(array));
   }
-  return arrow::RecordBatch::Make(schema, static_cast<int64_t>(rows.size()), std::move(columns));
+  return gathered;
 }
 
 }  // namespace headrace

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -45,10 +46,8 @@ class ProbedRun {
   std::vector<ProbedFile> files_;  // ascending by key
 };
 
-// The rows of `picked` (indices into hits.rows), with the columns from `first_column` on, as one batch of `schema`.
-Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, const std::vector<int32_t>& picked,
-                                                       int first_column,
-                                                       const std::shared_ptr<arrow::Schema>& schema,
-                                                       arrow::MemoryPool* pool);
+// The rows of `picked` (indices into hits.rows), of these columns of the batches. Precondition: not empty.
+Result<arrow::ArrayVector> GatherHits(const Hits& hits, std::span<const int32_t> picked,
+                                      std::span<const int> columns, arrow::MemoryPool* pool);
 
 }  // namespace headrace

@@ -8,8 +8,8 @@
 
 #include "catalog/snapshots.h"
 #include "file/physical_columns.h"
+#include "lsm/key_lookup.h"
 #include "lsm/levels.h"
-#include "lsm/point_get.h"
 #include "read/key_bucket.h"
 #include "read/scan.h"
 #include "read/split_rows.h"
@@ -56,18 +56,6 @@ Status KeepScanned(const Table& table, FilesByBucket* buckets) {
   return Status::OK();
 }
 
-// The files without the rows that deletion vectors mark in those of `among` that may hold the key.
-Result<BucketFiles> LiveRowsOf(const Table& table, const BucketPlace& place, const IndexFiles& index,
-                               const std::vector<TreeFilePtr>& among, const EncodedKey& key,
-                               arrow::MemoryPool* pool) {
-  HEADRACE_ASSIGN_OR_RETURN(BucketFiles files, FilesOf(table, place.first, place.second, pool));
-  std::vector<std::string> names;
-  for (const TreeFilePtr& file : among)
-    if (file->min_key <= key && key <= file->max_key) names.push_back(file->meta.name);
-  HEADRACE_ASSIGN_OR_RETURN(files.deletions, ReadDeletions(table, place, index.DeletionsOf(place, names)));
-  return files;
-}
-
 // The files that may hold the key. A bucket that it does not hash to is left out, and other partitions where the key tells its own.
 Result<FilesByBucket> FilesThatMayHold(const Table& table, const Snapshot& snapshot, const NamedValues& key,
                                        const KeyOrder& order) {
@@ -92,6 +80,26 @@ Result<FilesByBucket> FilesThatMayHold(const Table& table, const Snapshot& snaps
   return files;
 }
 
+// The key's row in one bucket, or null. Only files whose range holds it are asked, and only their vectors are read.
+Result<std::shared_ptr<arrow::RecordBatch>> FindIn(const Table& table, const BucketPlace& place,
+                                                   const IndexFiles& index, std::vector<TreeFilePtr> among,
+                                                   const KeyOrder& order, const EncodedKey& key,
+                                                   const MergePolicy& policy,
+                                                   const std::vector<std::string>& columns,
+                                                   arrow::MemoryPool* pool) {
+  std::erase_if(among, [&](const TreeFilePtr& file) { return key < file->min_key || file->max_key < key; });
+  if (among.empty()) return nullptr;
+  std::vector<std::string> names;
+  for (const TreeFilePtr& file : among) names.push_back(file->meta.name);
+  HEADRACE_ASSIGN_OR_RETURN(BucketFiles files, FilesOf(table, place.first, place.second, pool));
+  HEADRACE_ASSIGN_OR_RETURN(files.deletions, ReadDeletions(table, place, index.DeletionsOf(place, names)));
+  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<KeyLookup> lookup,
+                            KeyLookup::Open(std::move(files), among, policy, columns, /*cache=*/nullptr));
+  HEADRACE_ASSIGN_OR_RETURN(KeyedRows found, lookup->Find(order.ColumnOf(key)));
+  if (found.row_of_key[0] < 0) return nullptr;
+  return std::move(found.rows);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<arrow::RecordBatch>> FindByKey(const Table& table, const Snapshot& snapshot,
@@ -108,13 +116,12 @@ Result<std::shared_ptr<arrow::RecordBatch>> FindByKey(const Table& table, const 
   HEADRACE_RETURN_NOT_OK(KeepScanned(table, &buckets));
   const MergePolicy policy = MergePolicyOf(table.options, /*drop_deletes=*/true);
   for (const auto& [place, among] : buckets) {
-    const Result<BucketFiles> files = LiveRowsOf(table, place, index, among, encoded, options.pool);
-    Result<std::optional<FoundRow>> found =
-        files.ok() ? FindNewest(*files, among, order, encoded, policy, columns) : files.status();
-    if (!found.ok())
+    Result<std::shared_ptr<arrow::RecordBatch>> row =
+        FindIn(table, place, index, among, order, encoded, policy, columns, options.pool);
+    if (!row.ok())
       return WithContext("looking up a key in table " + table.name,
-                         ExplainMissing(table, {snapshot.id}, found.status()));
-    if (found->has_value() && !IsRetract((*found)->kind)) return (*found)->row;
+                         ExplainMissing(table, {snapshot.id}, row.status()));
+    if (*row != nullptr) return row;
   }
   return nullptr;
 }

@@ -22,13 +22,20 @@ Result<std::optional<BucketId>> BucketOfKey(const TableSchema& schema, BucketFun
                                             const NamedValues& key, int32_t total_buckets) {
   const std::vector<std::string> names = schema.BucketKeys();
   if (total_buckets <= 0 || names.empty() || !HasAll(key, names)) return std::nullopt;
-  const std::vector<Value> values = ValuesOf(key, names);
+  return BucketOfValues(ValuesOf(key, names), schema.TypesOf(names), function, total_buckets);
+}
+
+Result<std::optional<BucketId>> BucketOfValues(const std::vector<Value>& bucket_key,
+                                               const std::vector<DataType>& types, BucketFunction function,
+                                               int32_t total_buckets) {
+  if (total_buckets <= 0 || bucket_key.empty()) return std::nullopt;
   if (function == BucketFunction::kMod) {
-    if (const auto* narrow = std::get_if<int32_t>(&values[0])) return BucketOfNumber(*narrow, total_buckets);
-    if (const auto* wide = std::get_if<int64_t>(&values[0])) return BucketOfNumber(*wide, total_buckets);
+    if (const auto* narrow = std::get_if<int32_t>(&bucket_key[0]))
+      return BucketOfNumber(*narrow, total_buckets);
+    if (const auto* wide = std::get_if<int64_t>(&bucket_key[0])) return BucketOfNumber(*wide, total_buckets);
     return std::nullopt;
   }
-  HEADRACE_ASSIGN_OR_RETURN(const BinaryRow row, EncodeBinaryRow(values, schema.TypesOf(names)));
+  HEADRACE_ASSIGN_OR_RETURN(const BinaryRow row, EncodeBinaryRow(bucket_key, types));
   return BucketOfHash(HashBinaryRow(row.bytes), total_buckets);
 }
 

@@ -28,4 +28,9 @@ std::vector<Value> ValuesOf(const NamedValues& values, const std::vector<std::st
 Result<std::optional<BucketId>> BucketOfKey(const TableSchema& schema, BucketFunction function,
                                             const NamedValues& key, int32_t total_buckets);
 
+// The same of the values of the bucket key alone, in its order and with its types.
+Result<std::optional<BucketId>> BucketOfValues(const std::vector<Value>& bucket_key,
+                                               const std::vector<DataType>& types, BucketFunction function,
+                                               int32_t total_buckets);
+
 }  // namespace headrace

@@ -19,6 +19,7 @@
 #include "io/local_store.h"
 #include "read/changes.h"
 #include "read/scan.h"
+#include "read/table_lookup.h"
 
 namespace headrace {
 namespace {
@@ -229,6 +230,39 @@ void CheckPointGets(const Table& table, const Snapshot& snapshot, const Look& lo
   }
 }
 
+std::vector<std::string> LinesOf(const JsonLines& json, const arrow::RecordBatch& batch) {
+  std::vector<std::string> lines;
+  for (int64_t row = 0; row < batch.num_rows(); ++row)
+    EXPECT_TRUE(json.Append(*batch.Slice(row, 1), &lines.emplace_back()).ok());
+  return lines;
+}
+
+// Every row of the scan is found by its key, many keys at once and through a cache that holds but a part.
+void ExpectLookups(const Table& table, const Snapshot& snapshot, const Look& look) {
+  LookupCache cache(100'000);
+  auto lookup = TableLookup::Open(table, snapshot, look.columns, &cache);
+  ASSERT_TRUE(lookup.ok()) << lookup.status();
+  auto reader = OpenScan(table, snapshot, {.columns = look.columns});
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const JsonLines json(look.fields);
+  for (int batches = 0; batches < 4; ++batches) {
+    std::shared_ptr<arrow::RecordBatch> batch;
+    ASSERT_TRUE((*reader)->ReadNext(&batch).ok());
+    if (batch == nullptr) return;
+    std::vector<std::shared_ptr<arrow::Array>> keys;
+    for (const std::string& name : table.schema->primary_keys) keys.push_back(batch->GetColumnByName(name));
+    const auto found = (*lookup)->FindAll(keys);
+    ASSERT_TRUE(found.ok()) << found.status();
+    const std::vector<std::string> wanted = LinesOf(json, *batch);
+    const std::vector<std::string> got = LinesOf(json, *found->rows);
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t row = 0; row < wanted.size(); ++row) {
+      ASSERT_GE(found->row_of_key[row], 0) << wanted[row];
+      ASSERT_EQ(got[static_cast<size_t>(found->row_of_key[row])], wanted[row]);
+    }
+  }
+}
+
 Result<Snapshot> SnapshotFor(const Table& table, const std::string& scan) {
   if (scan == "latest") {
     HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> latest, ReadLatestSnapshot(table));
@@ -285,8 +319,10 @@ TEST_P(ReadFixture, AsJavaReadsItOrNotAtAll) {
     EXPECT_GT(checked, 0) << "nothing is expected of this table";
     const auto latest = ReadLatestSnapshot(*table);
     ASSERT_TRUE(latest.ok()) << latest.status();
-    if (latest->has_value() && table->schema->has_primary_key())
+    if (latest->has_value() && table->schema->has_primary_key()) {
       CheckPointGets(*table, **latest, Look(*table, fixture));
+      ExpectLookups(*table, **latest, Look(*table, fixture));
+    }
     return;
   }
   Status status = table.status();

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <arrow/compare.h>
 #include <arrow/record_batch.h>
 
 #include "base/text.h"
 #include "catalog/snapshots.h"
 #include "read/changes.h"
 #include "read/scan.h"
+#include "read/table_lookup.h"
 #include "tests/scenarios/laws.h"
 #include "tests/scenarios/rows.h"
 #include "tests/scenarios/stage.h"
@@ -51,6 +53,14 @@ Result<std::vector<Row>> Get(const Table& table, const Snapshot& snapshot, const
   HEADRACE_ASSIGN_OR_RETURN(const auto row, FindByKey(table, snapshot, key, {}));
   std::vector<Row> found;
   if (row != nullptr) HEADRACE_RETURN_NOT_OK(AppendRows(*row, table.schema->fields, &found));
+  // A lookup that plans the whole snapshot gives the same.
+  HEADRACE_ASSIGN_OR_RETURN(const auto lookup, TableLookup::Open(table, snapshot, {}, nullptr));
+  HEADRACE_ASSIGN_OR_RETURN(const auto looked_up, lookup->Find(key));
+  if ((looked_up == nullptr) != (row == nullptr) ||
+      (row != nullptr &&
+       !looked_up->Equals(*row, /*check_metadata=*/false, arrow::EqualOptions().nans_equal(true))))
+    return Corruption("a lookup of the key gives ", looked_up == nullptr ? "no row" : looked_up->ToString(),
+                      ", a get ", row == nullptr ? "no row" : row->ToString());
   return found;
 }
 
