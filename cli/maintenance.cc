@@ -195,8 +195,7 @@ Examples:
   sub->add_option("--buckets", rescale->buckets, "How many buckets a partition gets")
       ->required()
       ->type_name("N");
-  sub->add_option("--partition", rescale->partition,
-                  "Only partitions with this value, repeatable")
+  sub->add_option("--partition", rescale->partition, "Only partitions with this value, repeatable")
       ->type_name("COLUMN=VALUE");
   sub->footer(
       "\nExamples:\n  headrace rescale shop.customers --buckets 16\n"

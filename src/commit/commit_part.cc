@@ -81,7 +81,8 @@ Result<std::vector<IndexManifestEntry>> CombineIndex(const Table& table,
   // The vectors of a table without buckets are spread over files; everywhere else a bucket has one file of a type.
   const bool one_file_of_vectors = table.options.bucket != -1 || table.schema->has_primary_key();
   const auto replaces = [&](const IndexManifestEntry& added, const IndexManifestEntry& old) {
-    return added.index_type == kHashIndexType ? SameBucketAndType(added, old) : added.file_name == old.file_name;
+    return added.index_type == kHashIndexType ? SameBucketAndType(added, old)
+                                              : added.file_name == old.file_name;
   };
   for (const IndexManifestEntry& change : changes) {
     if (change.kind == EntryKind::kAdd) {

@@ -128,7 +128,9 @@ TEST_F(Conflicts, ThePartitionsNumberOfBucketsStaysUnlessItIsOverwritten) {
   const Status refused = Check(live, delta);
   EXPECT_TRUE(IsKind(refused, ErrorKind::kCommitConflict));
   EXPECT_THAT(refused.message(), HasSubstr("2 buckets and would get some for 4"));
-  EXPECT_TRUE(Check(live, delta, CommitKind::kOverwrite).ok());
+  // An overwrite that leaves files of the old number behind does not change it.
+  EXPECT_TRUE(IsKind(Check(live, delta, CommitKind::kOverwrite), ErrorKind::kCommitConflict));
+  EXPECT_TRUE(Check(live, {Delete({.name = "a"}), delta[0]}, CommitKind::kOverwrite).ok());
   EXPECT_TRUE(Check(live, {EntryOf({.name = "b"}, 0, EntryKind::kAdd, -1)}).ok());
 }
 
