@@ -32,6 +32,21 @@ Result<Model> Model::Make(const Statement& create) {
   if (const std::string name = OptionOr(create, "sequence.field", ""); !name.empty()) {
     HEADRACE_ASSIGN_OR_RETURN(model.sequence_, place_of(name));
   }
+  const std::string engine = OptionOr(create, "merge-engine", "deduplicate");
+  if (engine == "first-row") model.engine_ = Engine::kFirstRow;
+  if (engine == "partial-update") model.engine_ = Engine::kPartialUpdate;
+  if (engine == "aggregation") model.engine_ = Engine::kAggregation;
+  if (const std::string group = OptionOr(create, "fields.seq.sequence-group", ""); !group.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(model.group_sequence_, place_of("seq"));
+    for (size_t i = 0; i < model.fields_.size(); ++i)
+      if (("," + group + ",").find("," + model.fields_[i].name + ",") != std::string::npos)
+        model.group_.push_back(i);
+  }
+  const std::string producer = OptionOr(create, "changelog-producer", "none");
+  model.by_compaction_ = producer == "lookup" || producer == "full-compaction";
+  model.leaves_out_level_zero_ =
+      engine == "first-row" || (OptionOr(create, "deletion-vectors.enabled", "false") == "true" &&
+                                OptionOr(create, "deletion-vectors.merge-on-read", "false") == "false");
   model.ignore_delete_ = OptionOr(create, "ignore-delete", "false") == "true";
   model.every_row_ = model.key_.empty() || OptionOr(create, "changelog-producer", "none") == "input";
   model.states_[0].rows = std::make_shared<std::vector<Row>>();
@@ -121,6 +136,54 @@ bool Model::Replaces(const Row& newer, const Row& older) const {
   return std::stoll(*a) >= std::stoll(*b);
 }
 
+bool Model::IsKey(size_t place) const { return std::find(key_.begin(), key_.end(), place) != key_.end(); }
+
+void Model::Merge(const Row& newer, Row* merged) const {
+  switch (engine_) {
+    case Engine::kDeduplicate:
+      if (Replaces(newer, *merged)) *merged = newer;
+      break;
+    case Engine::kFirstRow: break;
+    case Engine::kPartialUpdate: Update(newer, merged); break;
+    case Engine::kAggregation: Aggregate(newer, merged); break;
+  }
+}
+
+// A delete takes the row away, and what it carries is the beginning of the next one.
+void Model::Update(const Row& newer, Row* merged) const {
+  if (IsRetraction(newer)) {
+    *merged = newer;
+    return;
+  }
+  const auto in_group = [&](size_t place) {
+    return place == group_sequence_ || std::find(group_.begin(), group_.end(), place) != group_.end();
+  };
+  const bool takes_group =
+      group_sequence_.has_value() && newer.cells[*group_sequence_].has_value() &&
+      (!merged->cells[*group_sequence_].has_value() ||
+       std::stoll(*newer.cells[*group_sequence_]) >= std::stoll(*merged->cells[*group_sequence_]));
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const bool takes = in_group(i) ? takes_group : newer.cells[i].has_value();
+    if (takes) merged->cells[i] = newer.cells[i];
+  }
+  merged->kind = 0;
+}
+
+void Model::Aggregate(const Row& newer, Row* merged) const {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const Cell& cell = newer.cells[i];
+    Cell& sofar = merged->cells[i];
+    if (IsKey(i) || !cell.has_value()) continue;
+    if (!sofar.has_value()) {
+      sofar = cell;
+    } else if (fields_[i].name == "v") {
+      sofar = std::to_string(std::stoll(*sofar) + std::stoll(*cell));
+    } else if (fields_[i].name != "x" || std::stod(*cell) > std::stod(*sofar)) {
+      sofar = cell;
+    }
+  }
+}
+
 bool Model::IsIn(const Row& row, const std::map<std::string, std::string>& partition) const {
   for (const auto& [name, text] : partition) {
     for (size_t i = 0; i < fields_.size(); ++i)
@@ -140,7 +203,7 @@ void Model::Apply(const Commit& commit) {
       continue;
     }
     const auto [it, fresh] = newest_.try_emplace(KeyOf(row), row);
-    if (!fresh && Replaces(row, it->second)) it->second = row;
+    if (!fresh) Merge(row, &it->second);
   }
 }
 
@@ -154,6 +217,7 @@ std::shared_ptr<const std::vector<Row>> Model::Current() const {
 
 std::optional<std::string> Model::WrongChanges(int64_t snapshot, const std::vector<Row>& delivered) const {
   const std::vector<Row>& written = states_.at(snapshot).written;
+  if (by_compaction_) return std::nullopt;
   if (key_.empty()) return scenario::Difference(scenario::Sorted(written), scenario::Sorted(delivered), true);
   std::map<Key, std::vector<Row>> want, got;
   for (const Row& row : written) want[KeyOf(row)].push_back(row);
@@ -171,6 +235,7 @@ std::optional<std::string> Model::WrongChanges(int64_t snapshot, const std::vect
       if (difference.has_value()) return "changes of key " + scenario::Print(key) + ": " + *difference;
       continue;
     }
+    if (engine_ != Engine::kDeduplicate) continue;  // of each flush what it merged
     // Of each flush the last: some of what was written, and what stays of this commit among it.
     std::vector<Row> left = rows;
     for (const Row& row : shown) {

@@ -4,7 +4,8 @@
 // is seen, and are applied in the order of snapshots. A snapshot that nobody asked for, or one that comes twice, is an error.
 //
 // Rules: deduplicate by primary key; with `sequence.field` the larger value stays, and of equal ones the later; with `ignore-delete`
-// retractions do not exist; without a key every row stays. One thread.
+// retractions do not exist; without a key every row stays. Of the other merge engines what shapes draw: first-row; partial-update, also
+// with a sequence group; aggregation by sum, max and the last value that is not null. One thread.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +60,10 @@ class Model {
   // What `changes` of the snapshot should show, for producers that show every row.
   const std::vector<Row>& ChangesAt(int64_t snapshot) const { return states_.at(snapshot).written; }
   bool shows_every_row() const { return every_row_; }
+  // Changes are made by compactions: they add up to what a stream is told, and belong to no one commit.
+  bool changes_by_compaction() const { return by_compaction_; }
+  // A batch read leaves level 0 out: a snapshot with rows there shows less than the map.
+  bool leaves_out_level_zero() const { return leaves_out_level_zero_; }
 
  private:
   struct Commit {
@@ -66,6 +71,7 @@ class Model {
     bool overwrites = false;
     std::map<std::string, std::string> partition;
   };
+  enum class Engine { kDeduplicate, kFirstRow, kPartialUpdate, kAggregation };
   struct State {
     std::shared_ptr<const std::vector<Row>> rows;
     std::vector<Row> written;  // by this snapshot
@@ -74,6 +80,10 @@ class Model {
 
   Key KeyOf(const Row& row) const;
   bool Replaces(const Row& newer, const Row& older) const;
+  void Merge(const Row& newer, Row* merged) const;
+  void Update(const Row& newer, Row* merged) const;
+  void Aggregate(const Row& newer, Row* merged) const;
+  bool IsKey(size_t place) const;
   bool IsIn(const Row& row, const std::map<std::string, std::string>& partition) const;
   void Apply(const Commit& commit);
   std::shared_ptr<const std::vector<Row>> Current() const;
@@ -82,6 +92,11 @@ class Model {
   std::vector<DataField> fields_;
   std::vector<size_t> key_;
   std::optional<size_t> sequence_;
+  Engine engine_ = Engine::kDeduplicate;
+  std::optional<size_t> group_sequence_;  // of a partial update
+  std::vector<size_t> group_;             // the columns it protects
+  bool by_compaction_ = false;
+  bool leaves_out_level_zero_ = false;
   bool ignore_delete_ = false;
   bool every_row_ = false;
   std::map<std::string, std::vector<Row>> unprepared_;

@@ -60,9 +60,54 @@ void Shape::DrawColumns() {
     AddColumn("seq", "INT");
     create_.options["sequence.field"] = "seq";
   }
+  if (keyed && !sequenced_) DrawEngine();
   if (partitioned() && !partition_first) add_partition();
   if (keyed) create_.primary_key = key;
   if (partitioned()) create_.partition_by = {"p"};
+}
+
+// Half of the tables have another engine than deduplicate. They have no retractions: what one takes away depends on
+// what a flush or a compaction has merged before, as in Java; scenarios of their own tell how.
+void Shape::DrawEngine() {
+  auto& options = create_.options;
+  const uint64_t choice = random_->Below(6);
+  if (choice > 2) return;
+  deletes_ = false;
+  if (choice == 0) {
+    options["merge-engine"] = "first-row";
+  } else if (choice == 1) {
+    options["merge-engine"] = "aggregation";
+    options["fields.v.aggregate-function"] = "sum";
+    if (random_->OneIn(2)) options["fields.default-aggregate-function"] = "last_non_null_value";
+    for (const auto& [name, type] : columns_)
+      if (name == "x") options["fields.x.aggregate-function"] = "max";
+  } else {
+    options["merge-engine"] = "partial-update";
+    grouped_ = random_->OneIn(2);
+    if (grouped_) {
+      AddColumn("seq", "INT");
+      options["fields.seq.sequence-group"] =
+          columns_.end()[-2].first == "v" ? "v" : "v," + columns_.end()[-2].first;
+    }
+  }
+}
+
+// What a stream is told and how; deletion vectors, which depend on it.
+void Shape::DrawChanges() {
+  auto& options = create_.options;
+  const bool first_row = options.contains("merge-engine") && options["merge-engine"] == "first-row";
+  const uint64_t choice = random_->Below(6);
+  if (choice < 2 && !first_row) options["changelog-producer"] = "input";
+  if (choice == 2 || (choice == 3 && first_row)) options["changelog-producer"] = "lookup";
+  if (choice == 3 && !first_row) options["changelog-producer"] = "full-compaction";
+  if ((choice == 2 || choice == 3) && random_->OneIn(3))
+    options["changelog-producer.row-deduplicate"] = "true";
+  if (choice != 3 && !first_row && random_->OneIn(4)) {
+    options["deletion-vectors.enabled"] = "true";
+    if (random_->OneIn(3)) options["deletion-vectors.bitmap64"] = "true";
+    if (random_->OneIn(3)) options["deletion-vectors.merge-on-read"] = "true";
+  }
+  if (random_->OneIn(4)) options["lookup-compact"] = random_->OneIn(2) ? "gentle" : "radical";
 }
 
 void Shape::DrawOptions() {
@@ -73,16 +118,19 @@ void Shape::DrawOptions() {
   const std::string buckets = std::to_string(random_->Between(1, 3));
   if (keyed()) {
     options["bucket"] = buckets;
-    deletes_ = !random_->OneIn(4);
-    // A late row after a dropped delete is an exception of its own.
-    if (sequenced_ && deletes_) writers_ = 1;
-    if (random_->OneIn(4)) {
+    if (!options.contains("merge-engine")) {
+      deletes_ = !random_->OneIn(4);
+      maybe(8, "ignore-delete", "true");
+    }
+    // The index of dynamic buckets belongs to one writer.
+    if (random_->OneIn(5)) {
       options["bucket"] = "-1";
-      options["dynamic-bucket.target-row-num"] = std::to_string(random_->Between(2, 20));
+      maybe(2, "dynamic-bucket.target-row-num", std::to_string(random_->Between(2, 20)));
       writers_ = 1;
     }
-    maybe(2, "changelog-producer", "input");
-    maybe(8, "ignore-delete", "true");
+    // A late row after a dropped delete is an exception of its own.
+    if (sequenced_ && deletes_) writers_ = 1;
+    DrawChanges();
     maybe(5, "data-file.thin-mode", "true");
     maybe(5, "full-compaction.delta-commits", std::to_string(random_->Between(1, 4)));
   } else {
@@ -166,6 +214,8 @@ std::vector<Cell> Shape::KeyCells(int64_t n) const {
 }
 
 Cell Shape::SequenceCell() {
+  // A lone row whose group has no sequence is an exception of its own.
+  if (grouped_) return std::to_string(random_->OneIn(3) ? random_->Between(0, value_) : value_);
   if (deletes_) return std::to_string(value_);
   if (random_->OneIn(12)) return std::nullopt;
   return std::to_string(random_->OneIn(3) ? random_->Between(0, value_) : value_);

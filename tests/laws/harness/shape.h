@@ -37,6 +37,8 @@ class Shape {
 
   void DrawColumns();
   void DrawOptions();
+  void DrawEngine();
+  void DrawChanges();
   void DrawRetention();
   void AddColumn(const std::string& name, const std::string& type) { columns_.emplace_back(name, type); }
   std::vector<scenario::Cell> KeyCells(int64_t number) const;
@@ -51,6 +53,7 @@ class Shape {
   int64_t partitions_ = 0;
   bool number_partition_ = false;
   bool sequenced_ = false;
+  bool grouped_ = false;  // `seq` protects other columns of a partial update
   bool deletes_ = true;
   int writers_ = 3;
   int64_t value_ = 0;
