@@ -69,7 +69,6 @@ Result<std::vector<std::pair<std::string, std::string>>> ParseKeyLine(std::strin
 // The rows of keys as of one snapshot: opened once, asked many times, from any number of threads. Pages and keys that were read stay in the
 // engine's cache for all its lookups, so a server keeps its Engine. To see newer rows a new one is opened; what the cache holds of
 // files that are still there serves it as well. Once the snapshot has expired a lookup that needs its files is kSnapshotExpired.
-// A row handed out may keep some thousand rows around it in memory: copy what is kept for long.
 class Lookup {
  public:
   virtual ~Lookup() = default;

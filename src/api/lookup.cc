@@ -36,7 +36,7 @@ class PinnedLookup final : public Lookup {
     if (rows_ == nullptr) return nullptr;
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> row, rows_->Find(values));
     if (row == nullptr) return nullptr;
-    return arrow::RecordBatch::Make(schema_, row->num_rows(), row->columns());
+    return arrow::RecordBatch::Make(schema_, row->num_rows(), row->column_data());
   }
 
   Result<LookupResult> GetMany(const arrow::RecordBatch& keys) override {
@@ -49,7 +49,7 @@ class PinnedLookup final : public Lookup {
     }
     HEADRACE_ASSIGN_OR_RETURN(KeyedRows found, rows_->FindAll(columns));
     result.row_of_key = std::move(found.row_of_key);
-    result.rows = arrow::RecordBatch::Make(schema_, found.rows->num_rows(), found.rows->columns());
+    result.rows = arrow::RecordBatch::Make(schema_, found.rows->num_rows(), found.rows->column_data());
     return result;
   }
 

@@ -79,6 +79,7 @@ class PagedFile {
     spec.options = &options;
     spec.names = &names;
     spec.clock = &clock;
+    spec.level = Level(1);
     auto writer = OpenKeyValueWriter(spec).ValueOrDie();
     for (int64_t left = rows; left > 0; left -= 777)
       ASSERT_TRUE(writer->Write(*RandomBatch(std::min<int64_t>(left, 777))).ok());
@@ -173,14 +174,14 @@ TEST(FilesReadByPages, HaveTheirRowsHoweverThePagesAreCut) {
   }
 }
 
-TEST(FilesOfOurs, BreakEveryColumnAtTheSameRows) {
+TEST(FilesOfOurs, AboveLevelZeroBreakEveryColumnAtTheSameFewRows) {
   PagedFile file(7);
   file.WriteAsOurs(5000);
   const auto pages = file.Open().ValueOrDie();
   std::vector<int64_t> rows;
   for (const DataFilePages::Block& block : pages->blocks()) rows.push_back(block.rows);
-  EXPECT_THAT(rows, testing::ElementsAre(2048, 2048, 904));
-  EXPECT_EQ(pages->largest_keys().size(), 3u);
+  EXPECT_THAT(rows, testing::ElementsAre(1024, 1024, 1024, 1024, 904));
+  EXPECT_EQ(pages->largest_keys().size(), 5u);
   EXPECT_TRUE(file.ReadPaged().ValueOrDie()->Equals(*file.ReadWhole().ValueOrDie()));
 }
 

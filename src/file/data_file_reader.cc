@@ -25,6 +25,7 @@
 #include "file/key_range.h"
 #include "file/listed_file.h"
 #include "file/reading_guard.h"
+#include "file/zstd_file.h"
 
 namespace headrace {
 namespace {
@@ -104,14 +105,12 @@ class ParquetDataFileReader final : public DataFileReader {
     parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
     arrow_properties.set_batch_size(batch_rows_);
     arrow_properties.set_pre_buffer(false);
-    parquet::arrow::FileReaderBuilder builder;
-    HEADRACE_RETURN_NOT_OK(builder.Open(std::move(file), properties));
-    const parquet::FileMetaData& footer = *builder.raw_reader()->metadata();
-    for (int leaf = 0; leaf < footer.num_columns(); ++leaf) {
-      if (IsAllDictionary(footer, leaf)) arrow_properties.set_read_dictionary(leaf, true);
+    std::unique_ptr<parquet::ParquetFileReader> reader = OpenParquetFile(std::move(file), properties);
+    const std::shared_ptr<parquet::FileMetaData> footer = reader->metadata();
+    for (int leaf = 0; leaf < footer->num_columns(); ++leaf) {
+      if (IsAllDictionary(*footer, leaf)) arrow_properties.set_read_dictionary(leaf, true);
     }
-    builder.memory_pool(pool_)->properties(arrow_properties);
-    return builder.Build(&file_);
+    return parquet::arrow::FileReader::Make(pool_, std::move(reader), arrow_properties).Value(&file_);
   }
 
   Status StartReading(const parquet::FileMetaData& footer) {

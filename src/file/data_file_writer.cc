@@ -17,6 +17,8 @@ namespace headrace {
 namespace {
 
 constexpr int64_t kRowsBetweenSizeChecks = 1000;
+// Files of the levels above 0 are where keys are looked up: a small page a column is read for one. Level 0 and changelogs are read whole.
+constexpr int64_t kLookedUpPageRows = 1024;
 
 // Rolls over Parquet files of one role; key-value and row files differ only in their plan of facts.
 class RollingWriter final : public DataFileWriter {
@@ -158,6 +160,7 @@ Result<std::unique_ptr<DataFileWriter>> OpenWriter(const FileWriteSpec& spec, Fa
   settings.delta_integers = spec.options->integer_encoding == IntegerEncoding::kDelta;
   settings.pool = WriterPool(spec.pool);
   settings.row_group_bytes = spec.memory_bytes;
+  if (spec.role == FileRole::kData && spec.level > Level(0)) settings.page_rows = kLookedUpPageRows;
   HEADRACE_RETURN_NOT_OK(CheckParquetCompression(settings.compression));
   return std::make_unique<RollingWriter>(spec, std::move(plan), first_sequence, std::move(settings));
 }

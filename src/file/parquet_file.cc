@@ -27,8 +27,6 @@ constexpr int64_t kRowGroupRows = 1 << 20;
 constexpr int64_t kLeastRowGroupBytes = 1 << 20;
 constexpr int64_t kMostRowGroupBytes = 64 << 20;
 constexpr int64_t kWriteBatchRows = 8192;
-// Every column of a file breaks at the same rows, so that a key is found by reading one small page a column.
-constexpr int64_t kPageRows = 2048;
 
 struct CodecName {
   std::string_view name;
@@ -147,7 +145,7 @@ Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
   builder.enable_page_checksum();
   builder.write_batch_size(kWriteBatchRows);
   builder.max_row_group_length(kRowGroupRows);
-  builder.max_rows_per_page(kPageRows);
+  builder.max_rows_per_page(settings.page_rows);
   builder.enable_write_page_index();
   parquet::SchemaDescriptor leaves;
   leaves.Init(schema);

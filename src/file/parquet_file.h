@@ -27,6 +27,8 @@ struct ParquetSettings {
   int32_t zstd_level = 1;
   std::optional<bool> dictionary;  // nothing: by the first rows
   bool delta_integers = false;     // integers DELTA_BINARY_PACKED, without the codec
+  // Every column breaks at the same rows.
+  int64_t page_rows = 20'000;
   arrow::MemoryPool* pool = nullptr;
   int64_t row_group_bytes = 64LL << 20;  // within bounds of its own: a row group is held until it is complete
 };

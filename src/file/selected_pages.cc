@@ -74,8 +74,13 @@ std::unique_ptr<parquet::PageReader> SelectedPages::PagesOf(int row_group, int l
   // Some old writers marked pages as not compressed that were.
   const bool always_compressed =
       footer_->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-  return parquet::PageReader::Open(std::move(stream), chunk->num_values(), chunk->compression(), properties_,
-                                   *footer_->schema()->Column(leaf), always_compressed);
+  const bool zstd = chunk->compression() == arrow::Compression::ZSTD && !always_compressed;
+  std::unique_ptr<parquet::PageReader> pages = parquet::PageReader::Open(
+      std::move(stream), chunk->num_values(), zstd ? arrow::Compression::UNCOMPRESSED : chunk->compression(),
+      properties_, *footer_->schema()->Column(leaf), always_compressed);
+  if (!zstd) return pages;
+  if (zstd_ == nullptr) zstd_ = MakeZstdContext();
+  return UnpackPages(std::move(pages), zstd_, properties_.memory_pool());
 }
 
 }  // namespace headrace

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "file/page_places.h"
+#include "file/zstd_pages.h"
 
 namespace headrace {
 
@@ -43,6 +44,7 @@ class SelectedPages final : public parquet::ParquetFileReader::Contents {
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
   std::shared_ptr<parquet::FileMetaData> footer_;
   parquet::ReaderProperties properties_;
+  mutable ZstdContext zstd_;                                   // null: not needed yet
   std::unique_ptr<parquet::BloomFilterReader> bloom_filters_;  // asked for by nobody here
   int row_group_ = -1;
   std::map<int, std::shared_ptr<arrow::Buffer>> bytes_;  // by leaf

@@ -25,6 +25,40 @@ int64_t BytesOf(const KeyColumn& keys) {
   return keys.size() * 4 + (last.data() + last.size() - keys.bytes(0).data());
 }
 
+// The first row at or after `begin` whose key is not smaller. Precondition: there is one.
+int64_t FirstNotBelow(const KeyColumn& held, int64_t begin, const KeyColumn& keys, int64_t index) {
+  if (begin > 0) return held.Bound(begin, held.size(), keys, index, /*upper=*/false);
+  // A key on its own. Every look is a wait for memory, and numbers tell about where to look.
+  int64_t low = 0;
+  int64_t high = held.size() - 1;
+  if (held.is_integer()) {
+    const std::span<const int64_t> numbers = held.integers();
+    const int64_t wanted = keys.integer(index);
+    const double width = static_cast<double>(numbers[high]) - static_cast<double>(numbers[low]);
+    const double share =
+        width > 0 ? (static_cast<double>(wanted) - static_cast<double>(numbers[low])) / width : 0;
+    const int64_t guess =
+        std::clamp<int64_t>(static_cast<int64_t>(share * static_cast<double>(high)), low, high);
+    constexpr int64_t kNear = 16;
+    if (numbers[guess] < wanted) {
+      low = guess + 1;
+      if (guess + kNear < high && numbers[guess + kNear] >= wanted) high = guess + kNear;
+    } else {
+      high = guess;
+      if (guess - kNear > low && numbers[guess - kNear] < wanted) low = guess - kNear + 1;
+    }
+  }
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (held.Compare(middle, keys, index) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 }  // namespace
 
 // The largest key of each block as the page index has it: the whole of an integer key, the first column of any other.
@@ -44,6 +78,13 @@ struct FileProbe::OpenedFile {
 struct FileProbe::KeyBlock {
   KeyColumn keys;
   arrow::ArrayVector columns;
+  int64_t bytes = 0;
+};
+
+// With its keys, so that one find in the cache serves a key that is there.
+struct FileProbe::WholeBlock {
+  std::shared_ptr<const KeyBlock> keys;
+  RowBlock rows;
 };
 
 Result<FileView> FileView::Make(BucketFiles files, const std::vector<std::string>& values,
@@ -167,10 +208,9 @@ Result<std::shared_ptr<const FileProbe::KeyBlock>> FileProbe::ReadKeys(size_t bl
   read->keys = *std::move(keys);
   HEADRACE_RETURN_NOT_OK(CheckKeys(read->keys, block));
   read->columns = batch->columns();
-  if (view_->cache != nullptr) {
-    view_->cache->Put(file_->source, LookupCache::Kind::kKeys, block, read,
-                      BytesOf(read->keys) + arrow::util::TotalBufferSize(*batch));
-  }
+  read->bytes = BytesOf(read->keys) + arrow::util::TotalBufferSize(*batch);
+  if (view_->cache != nullptr)
+    view_->cache->Put(file_->source, LookupCache::Kind::kKeys, block, read, read->bytes);
   return read;
 }
 
@@ -180,10 +220,15 @@ Status FileProbe::LoadKeys(size_t block) {
   row_ = 0;
   rows_.reset();
   keys_.reset();
-  if (view_->cache != nullptr)
-    keys_ = view_->cache->Find<KeyBlock>(file_->source, LookupCache::Kind::kKeys, block);
-  if (keys_ != nullptr) return Status::OK();
-  return ReadKeys(block).Value(&keys_);
+  LookupCache* cache = view_->cache;
+  if (cache == nullptr) return ReadKeys(block).Value(&keys_);
+  if (auto whole = cache->Find<WholeBlock>(file_->source, LookupCache::Kind::kRows, block)) {
+    keys_ = whole->keys;
+    rows_ = {whole, &whole->rows};
+    return Status::OK();
+  }
+  keys_ = cache->Find<KeyBlock>(file_->source, LookupCache::Kind::kKeys, block);
+  return keys_ != nullptr ? Status::OK() : ReadKeys(block).Value(&keys_);
 }
 
 // The first block whose largest key is not smaller, if the page index is right; the one in the middle without one.
@@ -219,7 +264,7 @@ Result<std::optional<int64_t>> FileProbe::Find(const KeyColumn& keys, int64_t in
     const KeyColumn& held = keys_->keys;
     const bool below = held.Compare(0, keys, index) > 0;
     if (!below && held.Compare(held.size() - 1, keys, index) >= 0) {
-      row_ = held.Bound(row_, held.size(), keys, index, /*upper=*/false);
+      row_ = FirstNotBelow(held, row_, keys, index);
       if (held.Compare(row_, keys, index) != 0) return std::nullopt;
       return opened_->pages->blocks()[block].first_row + row_;
     }
@@ -242,21 +287,21 @@ Result<std::optional<int64_t>> FileProbe::Find(const KeyColumn& keys, int64_t in
   return std::nullopt;
 }
 
-Result<std::shared_ptr<const arrow::RecordBatch>> FileProbe::Rows() {
-  if (rows_ != nullptr) return rows_;
-  LookupCache* cache = view_->cache;
-  if (cache != nullptr)
-    rows_ = cache->Find<arrow::RecordBatch>(file_->source, LookupCache::Kind::kRows, block_);
+Result<std::shared_ptr<const RowBlock>> FileProbe::Rows() {
   if (rows_ != nullptr) return rows_;
   HEADRACE_ASSIGN_OR_RETURN(PageCursor* const cursor, Cursor());
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> rest, cursor->Read(block_, kRestPart));
   arrow::ArrayVector columns;
   for (const int source : view_->sources)
     columns.push_back(source >= 0 ? rest->column(source) : keys_->columns[static_cast<size_t>(-1 - source)]);
-  auto rows = arrow::RecordBatch::Make(view_->schema, rest->num_rows(), std::move(columns));
-  if (cache != nullptr)
-    cache->Put(file_->source, LookupCache::Kind::kRows, block_, rows, arrow::util::TotalBufferSize(*rest));
-  rows_ = std::move(rows);
+  const int64_t row_count = rest->num_rows();
+  auto whole = std::make_shared<const WholeBlock>(
+      WholeBlock{keys_, RowBlock(arrow::RecordBatch::Make(view_->schema, row_count, std::move(columns)))});
+  rows_ = {whole, &whole->rows};
+  if (view_->cache != nullptr) {
+    view_->cache->Put(file_->source, LookupCache::Kind::kRows, block_, std::move(whole),
+                      arrow::util::TotalBufferSize(*rest) + keys_->bytes);
+  }
   return rows_;
 }
 

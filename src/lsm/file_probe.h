@@ -18,6 +18,7 @@
 #include "lsm/key_order.h"
 #include "lsm/levels.h"
 #include "lsm/lookup_cache.h"
+#include "lsm/row_block.h"
 
 namespace headrace {
 
@@ -57,13 +58,14 @@ class FileProbe {
   Result<std::optional<int64_t>> Find(const KeyColumn& keys, int64_t index);
 
   // The rows of the block that the last key was found in, and its row there.
-  Result<std::shared_ptr<const arrow::RecordBatch>> Rows();
+  Result<std::shared_ptr<const RowBlock>> Rows();
   int64_t row_in_block() const { return row_; }
   size_t block() const { return block_; }
 
  private:
   struct OpenedFile;  // the file's pages and what its index says of keys
   struct KeyBlock;
+  struct WholeBlock;
 
   Status OpenFile();
   Status LoadKeys(size_t block);
@@ -77,8 +79,8 @@ class FileProbe {
   const ProbedFile* file_;
   std::shared_ptr<const OpenedFile> opened_;
   std::unique_ptr<PageCursor> cursor_;
-  std::shared_ptr<const KeyBlock> keys_;            // of block_
-  std::shared_ptr<const arrow::RecordBatch> rows_;  // of block_; null: not asked for yet
+  std::shared_ptr<const KeyBlock> keys_;  // of block_
+  std::shared_ptr<const RowBlock> rows_;  // of block_; null: not asked for yet
   size_t block_ = 0;
   size_t first_open_ = 0;  // every key of an earlier block is smaller than the last one asked for
   int64_t row_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include <arrow/array.h>
@@ -10,6 +9,7 @@
 #include <arrow/type.h>
 
 #include "lsm/decide.h"
+#include "lsm/gather.h"
 #include "lsm/probed_run.h"
 #include "lsm/segment_merger.h"
 #include "lsm/versions.h"
@@ -21,12 +21,14 @@ constexpr int kFirstValue = 2;  // after the sequence number and the kind
 
 int64_t NumberOf(const Hits& hits, size_t hit) {
   const RowRef at = hits.rows[hit];
-  return static_cast<const arrow::Int64Array&>(*hits.batches[at.batch]->column(0)).Value(at.row);
+  return hits.blocks[at.batch]->number(at.row);
 }
 
+// A file without deletes need not be asked.
 int8_t KindOf(const Hits& hits, size_t hit) {
+  if (!hits.files[hit]->file->may_hold_deletes()) return static_cast<int8_t>(RowKind::kInsert);
   const RowRef at = hits.rows[hit];
-  return static_cast<const arrow::Int8Array&>(*hits.batches[at.batch]->column(1)).Value(at.row);
+  return hits.blocks[at.batch]->kind(at.row);
 }
 
 class BucketLookup final : public KeyLookup {
@@ -68,7 +70,8 @@ class BucketLookup final : public KeyLookup {
       found.row_of_key.push_back(shown ? static_cast<int32_t>(picked.size()) : -1);
       if (shown) picked.push_back(newest);
     }
-    HEADRACE_ASSIGN_OR_RETURN(found.rows, Gather(hits, picked, value_columns_));
+    HEADRACE_ASSIGN_OR_RETURN(found.rows,
+                              GatherHits(hits, picked, value_columns_, values_schema_, view_.files.pool));
     return found;
   }
 
@@ -93,7 +96,7 @@ class BucketLookup final : public KeyLookup {
   bool Settles(const ProbedRun& run, const Hits& hits, size_t hit, int64_t deeper) const {
     if (policy_.lowest_level_alone) return run.level() > Level(0);
     return policy_.engine == MergeEngine::kDeduplicate && sequence_columns_.empty() &&
-           TakesPart(KindOf(hits, hit), policy_) && NumberOf(hits, hit) > deeper;
+           TakesPart(KindOf(hits, hit), policy_) && (deeper < 0 || NumberOf(hits, hit) > deeper);
   }
 
   // A hit as what versions.h compares.
@@ -115,7 +118,7 @@ class BucketLookup final : public KeyLookup {
       const RowRef row = hits.rows[at];
       std::vector<std::shared_ptr<arrow::Array>> fields;
       for (const int column : sequence_columns_)
-        fields.push_back(hits.batches[row.batch]->column(column)->Slice(row.row, 1));
+        fields.push_back(hits.blocks[row.batch]->batch().column(column)->Slice(row.row, 1));
       HEADRACE_ASSIGN_OR_RETURN(version.rows.order, sequence_order_.Encode(fields));
     }
     return version;
@@ -159,15 +162,6 @@ class BucketLookup final : public KeyLookup {
     return -1;
   }
 
-  // `columns`: where the values wanted stand in the batches.
-  Result<std::shared_ptr<arrow::RecordBatch>> Gather(const Hits& hits, const std::vector<int32_t>& picked,
-                                                     const std::vector<int>& columns) const {
-    if (picked.empty()) return arrow::RecordBatch::MakeEmpty(values_schema_);
-    HEADRACE_ASSIGN_OR_RETURN(arrow::ArrayVector gathered,
-                              GatherHits(hits, picked, columns, view_.files.pool));
-    return arrow::RecordBatch::Make(values_schema_, static_cast<int64_t>(picked.size()), std::move(gathered));
-  }
-
   Result<KeyedRows> Merge(const Hits& hits, const std::vector<int32_t>& first,
                           const std::vector<int32_t>& next) const {
     Segments segments;
@@ -183,29 +177,25 @@ class BucketLookup final : public KeyLookup {
     HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<SegmentMerger> merger,
                               SegmentMerger::Make(*view_.files.schema, policy_, values_, view_.files.pool));
     std::vector<MergeSource> sources;
-    for (const auto& batch : hits.batches) {
+    for (const auto& block : hits.blocks) {
+      const arrow::RecordBatch& batch = block->batch();
       MergeSource& source = sources.emplace_back();
-      const auto first_read = batch->columns().begin() + kFirstValue;
-      source.columns.assign(first_read, first_read + static_cast<int64_t>(merger->reads().size()));
-      source.numbers = static_cast<const arrow::Int64Array&>(*batch->column(0)).raw_values();
-      source.kinds = static_cast<const arrow::Int8Array&>(*batch->column(1)).raw_values();
+      for (size_t i = 0; i < merger->reads().size(); ++i)
+        source.columns.push_back(batch.column(kFirstValue + static_cast<int>(i)));
+      source.numbers = static_cast<const arrow::Int64Array&>(*batch.column(0)).raw_values();
+      source.kinds = static_cast<const arrow::Int8Array&>(*batch.column(1)).raw_values();
     }
     HEADRACE_ASSIGN_OR_RETURN(const MergedRows merged, merger->Merge(segments, sources));
     KeyedRows found;
     found.row_of_key.assign(first.size(), -1);
-    std::vector<int32_t> kept;
+    std::vector<RowRef> kept;
     for (size_t row = 0; row < merged.kinds.size(); ++row) {
       if (IsRetract(merged.kinds[row])) continue;
       found.row_of_key[key_of_segment[merged.segments[row]]] = static_cast<int32_t>(kept.size());
-      kept.push_back(static_cast<int32_t>(row));
+      kept.push_back({0, static_cast<uint32_t>(row)});
     }
-    Hits of_merge;
-    of_merge.batches = {arrow::RecordBatch::Make(values_schema_, merged.size(), merged.values)};
-    for (size_t row = 0; row < merged.kinds.size(); ++row)
-      of_merge.rows.push_back({0, static_cast<uint32_t>(row)});
-    std::vector<int> all(values_.size());
-    std::iota(all.begin(), all.end(), 0);
-    HEADRACE_ASSIGN_OR_RETURN(found.rows, Gather(of_merge, kept, all));
+    const auto rows = arrow::RecordBatch::Make(values_schema_, merged.size(), merged.values);
+    HEADRACE_ASSIGN_OR_RETURN(found.rows, GatherRows({rows}, kept, view_.files.pool));
     return found;
   }
 

@@ -44,12 +44,7 @@ class LevelLookup final : public TreeLookup {
       found.row_of_key[static_cast<size_t>(hits.keys[i])] = static_cast<int32_t>(i);
       found.places.push_back({hits.files[i]->file, hits.positions[i]});
     }
-    if (all.empty()) {
-      HEADRACE_ASSIGN_OR_RETURN(found.rows, arrow::RecordBatch::MakeEmpty(view_.schema));
-      return found;
-    }
-    HEADRACE_ASSIGN_OR_RETURN(arrow::ArrayVector columns, GatherHits(hits, all, columns_, view_.files.pool));
-    found.rows = arrow::RecordBatch::Make(view_.schema, static_cast<int64_t>(all.size()), std::move(columns));
+    HEADRACE_ASSIGN_OR_RETURN(found.rows, GatherHits(hits, all, columns_, view_.schema, view_.files.pool));
     return found;
   }
 

@@ -1,6 +1,7 @@
 #include "lsm/lookup_cache.h"
 
 #include <utility>
+#include <vector>
 
 namespace headrace {
 namespace {
@@ -26,10 +27,10 @@ LookupCache::SourcePtr LookupCache::SourceOf(const std::string& name) {
 std::shared_ptr<const void> LookupCache::FindItem(const Key& key) {
   Shard& shard = shards_[ShardOf(key)];
   MutexLock lock(shard.mutex);
-  const auto found = shard.by_key.find(key);
-  if (found == shard.by_key.end()) return nullptr;
-  shard.entries.splice(shard.entries.begin(), shard.entries, found->second);
-  return found->second->item;
+  const auto found = shard.entries.find(key);
+  if (found == shard.entries.end()) return nullptr;
+  if (!found->second.used) found->second.used = true;
+  return found->second.item;
 }
 
 void LookupCache::Put(const SourcePtr& source, Kind kind, size_t block, std::shared_ptr<const void> item,
@@ -41,24 +42,31 @@ void LookupCache::Put(const SourcePtr& source, Kind kind, size_t block, std::sha
   {
     Shard& shard = shards_[own];
     MutexLock lock(shard.mutex);
-    if (shard.by_key.contains(key)) return;
-    shard.entries.push_front({key, source, std::move(item), bytes});
-    shard.by_key.emplace(key, shard.entries.begin());
+    if (shard.entries.contains(key)) return;
+    shard.entries.emplace(key, Entry{std::move(item), source, bytes, /*used=*/false});
+    shard.turns.push_back(key);
     used_bytes_ += bytes;
   }
   Shrink(own);
 }
 
 void LookupCache::Shrink(size_t first_shard) {
-  std::list<Entry> given_up;  // freed after the locks
+  std::vector<Entry> given_up;  // freed after the locks
   for (size_t i = 0; i < kShards && used_bytes() > budget_bytes_; ++i) {
     Shard& shard = shards_[(first_shard + i) % kShards];
     MutexLock lock(shard.mutex);
-    while (!shard.entries.empty() && used_bytes() > budget_bytes_) {
-      Entry& oldest = shard.entries.back();
-      used_bytes_ -= oldest.bytes;
-      shard.by_key.erase(oldest.key);
-      given_up.splice(given_up.begin(), shard.entries, std::prev(shard.entries.end()));
+    while (!shard.turns.empty() && used_bytes() > budget_bytes_) {
+      const Key key = shard.turns.front();
+      shard.turns.pop_front();
+      const auto oldest = shard.entries.find(key);
+      if (oldest->second.used) {
+        oldest->second.used = false;
+        shard.turns.push_back(key);
+        continue;
+      }
+      used_bytes_ -= oldest->second.bytes;
+      given_up.push_back(std::move(oldest->second));
+      shard.entries.erase(oldest);
     }
   }
 }

@@ -1,4 +1,4 @@
-// What lookups keep in memory: opened files, decoded keys and decoded rows, the least recently used given up first.
+// What lookups keep in memory: opened files, decoded keys and decoded rows; what has not been used for long is given up.
 //
 // One budget of bytes for everything that shares the cache; an item larger than it is not kept. Items are immutable and stay valid for whoever
 // holds them after they are given up. A *source* is one file seen with certain columns; its name tells both. Sources live as
@@ -9,7 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <list>
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -61,16 +61,18 @@ class LookupCache {
     }
   };
   struct Entry {
-    Key key;
-    SourcePtr source;
     std::shared_ptr<const void> item;
+    SourcePtr source;
     int64_t bytes;
+    bool used;  // since it was put in, or was looked at last for being given up
   };
   // A lock for a part of the items, so that readers seldom wait for each other.
   struct Shard {
     Mutex mutex;
-    std::list<Entry> entries GUARDED_BY(mutex);  // the most recently used first
-    std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> by_key GUARDED_BY(mutex);
+    std::unordered_map<Key, Entry, KeyHash> entries GUARDED_BY(mutex);
+    // Oldest first. A used one whose turn has come goes to the end once more: finding an item must not touch its neighbours, which are
+    // seldom in the processor's cache.
+    std::deque<Key> turns GUARDED_BY(mutex);
   };
   static constexpr size_t kShards = 16;
 

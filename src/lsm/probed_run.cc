@@ -50,18 +50,18 @@ Status ProbedRun::FindInFile(const FileView& view, const DeletionVectors* deleti
     if (found != deletions->end()) deleted = found->second.get();
   }
   FileProbe probe(&view, &file);
-  const arrow::RecordBatch* last = nullptr;
+  const RowBlock* last = nullptr;
   for (int64_t key = begin; key < end; ++key) {
     if (!wanted[static_cast<size_t>(key)]) continue;
     HEADRACE_ASSIGN_OR_RETURN(const std::optional<int64_t> position, probe.Find(keys, key));
     if (!position.has_value() || (deleted != nullptr && deleted->IsDeleted(*position))) continue;
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<const arrow::RecordBatch> rows, probe.Rows());
+    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<const RowBlock> rows, probe.Rows());
     if (rows.get() != last) {
       last = rows.get();
-      hits->batches.push_back(std::move(rows));
+      hits->blocks.push_back(std::move(rows));
     }
     hits->rows.push_back(
-        {static_cast<uint32_t>(hits->batches.size() - 1), static_cast<uint32_t>(probe.row_in_block())});
+        {static_cast<uint32_t>(hits->blocks.size() - 1), static_cast<uint32_t>(probe.row_in_block())});
     hits->files.push_back(&file);
     hits->positions.push_back(*position);
     hits->keys.push_back(key);
@@ -69,25 +69,25 @@ Status ProbedRun::FindInFile(const FileView& view, const DeletionVectors* deleti
   return Status::OK();
 }
 
-Result<arrow::ArrayVector> GatherHits(const Hits& hits, std::span<const int32_t> picked,
-                                      std::span<const int> columns, arrow::MemoryPool* pool) {
-  arrow::ArrayVector gathered;
-  gathered.reserve(columns.size());
+Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, std::span<const int32_t> picked,
+                                                       std::span<const int> columns,
+                                                       const std::shared_ptr<arrow::Schema>& schema,
+                                                       arrow::MemoryPool* pool) {
+  if (picked.empty()) return arrow::RecordBatch::MakeEmpty(schema);
   if (picked.size() == 1) {
     const RowRef row = hits.rows[static_cast<size_t>(picked[0])];
-    const arrow::RecordBatch& batch = *hits.batches[row.batch];
-    for (const int column : columns) gathered.push_back(batch.column(column)->Slice(row.row, 1));
-    return gathered;
+    return hits.blocks[row.batch]->Copy(row.row, columns, schema, pool);
   }
   std::vector<RowRef> rows;
   for (const int32_t hit : picked) rows.push_back(hits.rows[static_cast<size_t>(hit)]);
-  std::vector<std::shared_ptr<arrow::Array>> sources(hits.batches.size());
+  std::vector<std::shared_ptr<arrow::Array>> sources(hits.blocks.size());
+  arrow::ArrayVector gathered;
   for (const int column : columns) {
-    for (size_t i = 0; i < sources.size(); ++i) sources[i] = hits.batches[i]->column(column);
+    for (size_t i = 0; i < sources.size(); ++i) sources[i] = hits.blocks[i]->batch().column(column);
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Array> array, GatherColumn(sources, rows, pool));
     gathered.push_back(std::move(array));
   }
-  return gathered;
+  return arrow::RecordBatch::Make(schema, static_cast<int64_t>(rows.size()), std::move(gathered));
 }
 
 }  // namespace headrace

@@ -19,7 +19,7 @@ namespace headrace {
 
 // Rows found, in the order they were met.
 struct Hits {
-  std::vector<std::shared_ptr<const arrow::RecordBatch>> batches;  // blocks, of the view's schema
+  std::vector<std::shared_ptr<const RowBlock>> blocks;  // of the view's schema
   std::vector<RowRef> rows;
   std::vector<const ProbedFile*> files;  // of each row
   std::vector<int64_t> positions;        // of each row: physical, in its file
@@ -46,8 +46,10 @@ class ProbedRun {
   std::vector<ProbedFile> files_;  // ascending by key
 };
 
-// The rows of `picked` (indices into hits.rows), of these columns of the batches. Precondition: not empty.
-Result<arrow::ArrayVector> GatherHits(const Hits& hits, std::span<const int32_t> picked,
-                                      std::span<const int> columns, arrow::MemoryPool* pool);
+// The rows of `picked` (indices into hits.rows) of these columns of the blocks, as a batch of `schema`.
+Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, std::span<const int32_t> picked,
+                                                       std::span<const int> columns,
+                                                       const std::shared_ptr<arrow::Schema>& schema,
+                                                       arrow::MemoryPool* pool);
 
 }  // namespace headrace
