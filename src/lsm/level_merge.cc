@@ -338,7 +338,10 @@ class LevelWalk final : public LevelMerge {
     for (const auto& [i, change] : changes) {
       const KeyState& key = keys_[i];
       switch (change) {
-        case Change::kInsert: tell(*key.after, RowKind::kInsert); break;
+        // The first row is told as it came, as in Java.
+        case Change::kInsert:
+          tell(*key.after, first_row_ ? static_cast<RowKind>(sources_.kind(*key.after)) : RowKind::kInsert);
+          break;
         case Change::kDelete: tell(*key.before, RowKind::kDelete); break;
         case Change::kUpdate:
           tell(*key.before, RowKind::kUpdateBefore);

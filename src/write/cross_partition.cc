@@ -141,9 +141,7 @@ class CrossPartition final : public BucketAssigner {
       Placed there{one.row, old->partition, BucketId(old->bucket), one.kind, true};
       switch (table_.options.merge_engine) {
         case MergeEngine::kFirstRow: return Status::OK();
-        case MergeEngine::kPartialUpdate:
-        case MergeEngine::kAggregation: placed->push_back(there); return Status::OK();
-        case MergeEngine::kDeduplicate: break;
+        default: break;
       }
       there.kind = static_cast<int8_t>(RowKind::kDelete);
       placed->push_back(there);
@@ -271,6 +269,14 @@ class CrossPartition final : public BucketAssigner {
 
 Result<std::unique_ptr<BucketAssigner>> MakeCrossPartition(const Table& table, MemoryBudget* budget,
                                                            arrow::MemoryPool* pool) {
+  const MergeEngine engine = table.options.merge_engine;
+  if (engine == MergeEngine::kPartialUpdate || engine == MergeEngine::kAggregation)
+    return Unsupported(
+        "writing to table ", table.name, ": merge-engine ",
+        engine == MergeEngine::kPartialUpdate ? "partial-update" : "aggregation",
+        " is not supported where keys may move between partitions (bucket=-1, and the primary key "
+        "lacks a partition key): rows merged otherwise than Java Paimon merges them were seen; put the "
+        "partition keys into the primary key, or use deduplicate or first-row");
   HEADRACE_ASSIGN_OR_RETURN(Reservation memory,
                             budget->Reserve(0, "the index of all keys of table " + table.name));
   return std::make_unique<CrossPartition>(table, std::move(memory), pool);

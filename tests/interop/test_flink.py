@@ -173,11 +173,6 @@ class Flink(interop_case.InteropTest):
         self._aggregate("input")
 
     def test_a_stream_with_producer_lookup(self):
-        try:
-            self.headrace.create(warehouse=self.warehouse("tried"), table="db.t", fields=CUSTOMERS, primaryKeys=["id"],
-                                 options={"bucket": "1", "changelog-producer": "lookup"})
-        except peers.PeerError as error:
-            self.skipTest(str(error))
         self._aggregate("lookup")
 
 
