@@ -35,6 +35,7 @@ DRAWN_AROUND = {
     "ignore-delete or rowkind.field where a key moves between partitions": "1.3.1 ignores the delete that empties the old place, or takes it "
                                                                              "for an insert, and can then not open the table for writing",
     "partition values with a slash where compaction looks keys up": "1.3.1 has them in the names of local files, and fails",
+    "a first value behind a delete that removed its row": "null in 1.3.1 for as long as all is merged at once, 2.x takes the next",
     "listagg with distinct": "1.3.1 takes the option and keeps every word; it is drawn for collect alone",
     "listagg of empty words": "1.3.1 puts a delimiter for them, 2.x leaves them out; no word is empty",
     "a row behind a delete that removes it by its sequence group": "1.3.1 forgets the sequence and keeps values; such deletes are not drawn",
@@ -253,7 +254,8 @@ class Drawing:
             self.options["aggregation.remove-record-on-delete"] = "true"
         for n in range(r.randint(2, 7)):
             name = f"v{n}"
-            self._aggregated(name, tuple(FUNCTIONS))
+            drops = ("first_value", "first_non_null_value") if self.deletes == "delete" else ()
+            self._aggregated(name, tuple(f for f in FUNCTIONS if f not in drops))
             if self.deletes == "retract" and self.functions[name] not in RETRACTING:
                 self.options[f"fields.{name}.ignore-retract"] = "true"
         if r.random() < 0.3:  # a column without a function of its own
