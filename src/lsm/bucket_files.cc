@@ -14,6 +14,7 @@ Result<std::unique_ptr<DataFileReader>> BucketFiles::Open(const DataFileMeta& fi
   read.schema_by_id = schema_by_id;
   read.columns = std::move(columns);
   read.batch_rows = batch_rows;
+  read.check_key_range = key_ordered;
   read.pool = pool;
   HEADRACE_ASSIGN_OR_RETURN(const std::string path, DataFilePath(directory, file));
   HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<DataFileReader> reader, OpenDataFile(store, path, file, read));

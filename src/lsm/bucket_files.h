@@ -29,6 +29,7 @@ struct BucketFiles {
   Clock* clock = nullptr;             // needed for writing only
   arrow::MemoryPool* pool = nullptr;  // null: Arrow's default
   std::string index_directory = {};   // the table's folder of index files
+  bool key_ordered = true;            // false: staged rows, which lie in files as they came
   // Rows that Open leaves out; null: none are deleted.
   std::shared_ptr<const DeletionVectors> deletions = nullptr;
   // About what writing a file, and what merging into one, may hold.

@@ -61,6 +61,7 @@ class Mover {
     files.schema_by_id = table_.schema_by_id;
     files.options = &table_.options;
     files.pool = options_.pool;
+    files.key_ordered = false;
     for (const DataFileMeta& file : waiting.files) HEADRACE_RETURN_NOT_OK(Read(files, file, session.get()));
     HEADRACE_ASSIGN_OR_RETURN(PreparedCommit prepared, session->PrepareCommit(kBatchCommitIdentifier, true));
     std::vector<BucketChange> changes = std::move(prepared.changes);
