@@ -35,7 +35,7 @@ DRAWN_AROUND = {
     "ignore-delete or rowkind.field where a key moves between partitions": "1.3.1 ignores the delete that empties the old place, or takes it "
                                                                              "for an insert, and can then not open the table for writing",
     "partition values with a slash where compaction looks keys up": "1.3.1 has them in the names of local files, and fails",
-    "a first value behind a delete that removed its row": "null in 1.3.1 for as long as all is merged at once, 2.x takes the next",
+    "aggregation behind a delete that removes the row": "1.3.1 and 2.x keep other values, by what a flush has merged; it is not drawn",
     "nested_update of rows of one key in the first array": "1.3.1 keeps them all, 2.x the last; the keys of an array differ",
     "listagg with distinct": "1.3.1 takes the option and keeps every word; it is drawn for collect alone",
     "listagg of empty words": "1.3.1 puts a delimiter for them, 2.x leaves them out; no word is empty",
@@ -248,15 +248,12 @@ class Drawing:
 
     def _aggregation(self):
         r = self.r
-        self.deletes = r.choice([None, "ignored", "delete", *self._retractions("retract", "retract")])
+        self.deletes = r.choice([None, "ignored", *self._retractions("retract", "retract")])
         if self.deletes == "ignored":
             self.options["ignore-delete"] = "true"
-        elif self.deletes == "delete":
-            self.options["aggregation.remove-record-on-delete"] = "true"
         for n in range(r.randint(2, 7)):
             name = f"v{n}"
-            drops = ("first_value", "first_non_null_value") if self.deletes == "delete" else ()
-            self._aggregated(name, tuple(f for f in FUNCTIONS if f not in drops))
+            self._aggregated(name, tuple(FUNCTIONS))
             if self.deletes == "retract" and self.functions[name] not in RETRACTING:
                 self.options[f"fields.{name}.ignore-retract"] = "true"
         if r.random() < 0.3:  # a column without a function of its own
