@@ -78,6 +78,7 @@ Result<BucketFiles> FilesOf(const Table& table, const BinaryRow& partition, Buck
   files.options = &table.options;
   files.clock = table.clock.get();
   files.pool = pool;
+  files.key_ordered = bucket.value >= 0;
   HEADRACE_ASSIGN_OR_RETURN(files.index_directory, table.IndexDirectory(partition, bucket));
   return files;
 }
