@@ -39,6 +39,7 @@ class BucketLookup final : public KeyLookup {
   Status Open(const std::vector<TreeFilePtr>& among) {
     const TableSchema& schema = *view_.files.schema;
     values_schema_ = ToArrowSchema(schema.FieldsOf(values_));
+    HEADRACE_ASSIGN_OR_RETURN(nothing_, arrow::RecordBatch::MakeEmpty(values_schema_));
     HEADRACE_ASSIGN_OR_RETURN(sequence_order_, SequenceOrderOf(schema, policy_));
     for (const std::string& name : values_) value_columns_.push_back(view_.schema->GetFieldIndex(name));
     for (const std::string& name : policy_.sequence_columns)
@@ -69,6 +70,10 @@ class BucketLookup final : public KeyLookup {
       const bool shown = newest >= 0 && !IsRetract(KindOf(hits, static_cast<size_t>(newest)));
       found.row_of_key.push_back(shown ? static_cast<int32_t>(picked.size()) : -1);
       if (shown) picked.push_back(newest);
+    }
+    if (picked.empty()) {
+      found.rows = nothing_;
+      return found;
     }
     HEADRACE_ASSIGN_OR_RETURN(found.rows,
                               GatherHits(hits, picked, value_columns_, values_schema_, view_.files.pool));
@@ -194,6 +199,10 @@ class BucketLookup final : public KeyLookup {
       found.row_of_key[key_of_segment[merged.segments[row]]] = static_cast<int32_t>(kept.size());
       kept.push_back({0, static_cast<uint32_t>(row)});
     }
+    if (kept.empty()) {
+      found.rows = nothing_;
+      return found;
+    }
     const auto rows = arrow::RecordBatch::Make(values_schema_, merged.size(), merged.values);
     HEADRACE_ASSIGN_OR_RETURN(found.rows, GatherRows({rows}, kept, view_.files.pool));
     return found;
@@ -203,6 +212,7 @@ class BucketLookup final : public KeyLookup {
   MergePolicy policy_;
   std::vector<std::string> values_;
   std::shared_ptr<arrow::Schema> values_schema_;
+  std::shared_ptr<arrow::RecordBatch> nothing_;  // no row: making one costs as much as finding a key
   KeyOrder sequence_order_;
   std::vector<int> value_columns_;     // in the view's batches
   std::vector<int> sequence_columns_;  // in the view's batches

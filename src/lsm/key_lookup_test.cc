@@ -23,7 +23,8 @@ struct ScanCase {
 };
 
 std::ostream& operator<<(std::ostream& out, const ScanCase& c) {
-  return out << c.key_columns << ", seed " << c.seed << (c.policy.ignore_delete ? ", ignore deletes" : "")
+  return out << c.key_columns << ", seed " << c.seed << ", engine " << static_cast<int>(c.policy.engine)
+             << (c.policy.ignore_delete ? ", ignore deletes" : "")
              << (c.policy.sequence_columns.empty() ? "" : ", sequence field");
 }
 
@@ -109,7 +110,9 @@ class ScannedTree {
     WriteBuffer buffer = WriteBuffer::Make(*table_.schema, flushed_as, nullptr).ValueOrDie();
     const int64_t count = random_.Between(1, random_.OneIn(3) ? 4000 : 60);
     if (random_.OneIn(4)) *next = random_.Between(0, 100);  // numbers of several files overlap
-    HEADRACE_EXPECT_OK(buffer.Append(versions_.Batch(count), versions_.Kinds(count, true), *next));
+    HEADRACE_EXPECT_OK(buffer.Append(versions_.Batch(count),
+                                     versions_.Kinds(count, case_.policy.engine == MergeEngine::kDeduplicate),
+                                     *next));
     *next += count;
     FileNames names("u" + std::to_string(files_.size()), table_.options);
     const FileIncrement flushed = FlushToLevelZero(buffer, table_.Files(), &names, false).ValueOrDie();
@@ -154,10 +157,14 @@ TEST_P(KeysLookedUp, HaveTheRowsOfAScan) {
 std::vector<ScanCase> Cases() {
   std::vector<ScanCase> cases;
   for (const auto& [columns, keys] : KeyShapes()) {
-    for (uint64_t seed = 1; seed <= 4; ++seed) {
+    for (uint64_t seed = 1; seed <= 7; ++seed) {
       ScanCase c{columns, keys, seed, {}};
-      if (seed % 2 == 0) c.policy.ignore_delete = true;
-      if (seed % 4 >= 2) c.policy.sequence_columns = {"s"};
+      if (seed == 5) c.policy.engine = MergeEngine::kPartialUpdate;
+      if (seed == 6) c.policy.engine = MergeEngine::kAggregation;
+      if (seed == 7) c.policy.engine = MergeEngine::kFirstRow;
+      if (seed >= 6) c.policy.lowest_level_alone = seed == 6;
+      if (seed <= 4 && seed % 2 == 0) c.policy.ignore_delete = true;
+      if (seed != 7 && seed % 4 >= 2) c.policy.sequence_columns = {"s"};
       cases.push_back(c);
     }
   }

@@ -18,8 +18,10 @@ constexpr int64_t kOwnCacheBytes = 16LL << 20;
 
 class LevelLookup final : public TreeLookup {
  public:
-  LevelLookup(FileView view, const Levels& levels, std::unique_ptr<LookupCache> own_cache)
+  LevelLookup(FileView view, const Levels& levels, std::unique_ptr<LookupCache> own_cache,
+              std::shared_ptr<arrow::RecordBatch> nothing)
       : own_cache_(std::move(own_cache)), view_(std::move(view)) {
+    nothing_ = std::move(nothing);
     columns_.resize(static_cast<size_t>(view_.schema->num_fields()));
     std::iota(columns_.begin(), columns_.end(), 0);
     for (const SortedRun& run : levels.runs()) {
@@ -44,6 +46,10 @@ class LevelLookup final : public TreeLookup {
       found.row_of_key[static_cast<size_t>(hits.keys[i])] = static_cast<int32_t>(i);
       found.places.push_back({hits.files[i]->file, hits.positions[i]});
     }
+    if (all.empty()) {
+      found.rows = nothing_;
+      return found;
+    }
     HEADRACE_ASSIGN_OR_RETURN(found.rows, GatherHits(hits, all, columns_, view_.schema, view_.files.pool));
     return found;
   }
@@ -51,8 +57,9 @@ class LevelLookup final : public TreeLookup {
  private:
   std::unique_ptr<LookupCache> own_cache_;  // null where the caller has one
   FileView view_;
-  std::vector<int> columns_;     // all of them
-  std::vector<ProbedRun> runs_;  // lowest level first
+  std::shared_ptr<arrow::RecordBatch> nothing_;  // no row: making one costs as much as finding a key
+  std::vector<int> columns_;                     // all of them
+  std::vector<ProbedRun> runs_;                  // lowest level first
 };
 
 }  // namespace
@@ -65,7 +72,9 @@ Result<std::unique_ptr<TreeLookup>> TreeLookup::Open(BucketFiles files, Levels l
     cache = own_cache.get();
   }
   HEADRACE_ASSIGN_OR_RETURN(FileView view, FileView::Make(std::move(files), values, cache));
-  return std::make_unique<LevelLookup>(std::move(view), levels, std::move(own_cache));
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> nothing,
+                            arrow::RecordBatch::MakeEmpty(view.schema));
+  return std::make_unique<LevelLookup>(std::move(view), levels, std::move(own_cache), std::move(nothing));
 }
 
 }  // namespace headrace

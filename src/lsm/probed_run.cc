@@ -73,7 +73,6 @@ Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, std::sp
                                                        std::span<const int> columns,
                                                        const std::shared_ptr<arrow::Schema>& schema,
                                                        arrow::MemoryPool* pool) {
-  if (picked.empty()) return arrow::RecordBatch::MakeEmpty(schema);
   if (picked.size() == 1) {
     const RowRef row = hits.rows[static_cast<size_t>(picked[0])];
     return hits.blocks[row.batch]->Copy(row.row, columns, schema, pool);

@@ -46,7 +46,8 @@ class ProbedRun {
   std::vector<ProbedFile> files_;  // ascending by key
 };
 
-// The rows of `picked` (indices into hits.rows) of these columns of the blocks, as a batch of `schema`.
+// The rows of `picked` (indices into hits.rows) of these columns of the blocks, as a batch of `schema`. Precondition: not
+// empty.
 Result<std::shared_ptr<arrow::RecordBatch>> GatherHits(const Hits& hits, std::span<const int32_t> picked,
                                                        std::span<const int> columns,
                                                        const std::shared_ptr<arrow::Schema>& schema,
