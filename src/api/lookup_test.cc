@@ -176,10 +176,14 @@ TEST_P(BesideAWriter, LookupsSeeWholeCommitsAndNeverGoBack) {
         const auto id = static_cast<int64_t>(random.Below(kIds * 3));
         const auto row = lookup->Get({{"id", std::to_string(id)}});
         ASSERT_TRUE(row.ok()) << row.status();
-        ASSERT_EQ(*row != nullptr, id % 3 == 0) << id;
-        if (*row == nullptr) continue;
-        ASSERT_EQ(ValueIn(**row, 0), seen.value_or(ValueIn(**row, 0)));
-        seen = ValueIn(**row, 0);
+        if (id % 3 != 0) {
+          ASSERT_EQ(*row, nullptr) << id;
+          continue;
+        }
+        // 0: nothing, where rows show after the first compaction.
+        const int64_t value = *row == nullptr ? 0 : ValueIn(**row, 0);
+        ASSERT_EQ(value, seen.value_or(value)) << id;
+        seen = value;
       }
       ASSERT_GE(seen.value_or(newest), newest);
       newest = seen.value_or(newest);
@@ -204,7 +208,12 @@ TEST_P(BesideAWriter, LookupsSeeWholeCommitsAndNeverGoBack) {
   for (std::thread& thread : threads) thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Tables, BesideAWriter, testing::Values(std::map<std::string, std::string>{}));
+// With vectors the files move between levels while they are asked.
+INSTANTIATE_TEST_SUITE_P(
+    Tables, BesideAWriter,
+    testing::Values(std::map<std::string, std::string>{},
+                    std::map<std::string, std::string>{{"deletion-vectors.enabled", "true"}},
+                    std::map<std::string, std::string>{{"changelog-producer", "lookup"}}));
 
 }  // namespace
 }  // namespace headrace
