@@ -14,33 +14,11 @@
 #include "lsm/lookup.h"
 #include "lsm/lookup_cache.h"
 #include "lsm/merge.h"
+#include "lsm/merged_files.h"
 #include "lsm/sections.h"
 
 namespace headrace {
 namespace {
-
-// The rows of a merge, each kind on its way to its files: opened with the first batch, so that no rows make no file.
-class RollingFiles {
- public:
-  RollingFiles(FileWriteSpec spec, const KeyValueShape& shape) : spec_(std::move(spec)), shape_(shape) {}
-
-  Status Write(const std::shared_ptr<arrow::RecordBatch>& rows) {
-    if (rows == nullptr) return Status::OK();
-    if (writer_ == nullptr) {
-      HEADRACE_ASSIGN_OR_RETURN(writer_, OpenKeyValueWriter(spec_));
-    }
-    return writer_->Write(*shape_.Assemble(*rows));
-  }
-  Result<std::vector<DataFileMeta>> Close() {
-    if (writer_ == nullptr) return std::vector<DataFileMeta>{};
-    return writer_->Close();
-  }
-
- private:
-  FileWriteSpec spec_;
-  const KeyValueShape& shape_;
-  std::unique_ptr<DataFileWriter> writer_;
-};
 
 // What is done with a file that overlaps nothing, besides its new level.
 enum class Upgrade { kMove, kMoveAndTell, kRewrite };
@@ -172,7 +150,7 @@ class Compactor {
     request.policy.drop_deletes = drop_deletes;
     request.memory_bytes = std::min(request.memory_bytes, files_.memory_bytes);
     HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<RowStream> rows, OpenMerge(files_, std::move(request)));
-    RollingFiles data = DataFiles();
+    MergedFiles data = DataFiles();
     while (true) {
       HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, rows->Next());
       if (batch == nullptr) return Finish(&data, &increment_.added);
@@ -195,9 +173,9 @@ class Compactor {
     HEADRACE_ASSIGN_OR_RETURN(spec.below, LookupBelow());
     HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<LevelMerge> merge,
                               LevelMerge::Open(files_, std::move(spec)));
-    RollingFiles data = DataFiles();
-    RollingFiles changelog(files_.WriteSpec(names_, FileRole::kChangelog, plan_.output, FileSource::kAppend),
-                           shape_);
+    MergedFiles data = DataFiles();
+    MergedFiles changelog(files_.WriteSpec(names_, FileRole::kChangelog, plan_.output, FileSource::kAppend),
+                          shape_);
     LevelMerged merged;
     while (true) {
       HEADRACE_ASSIGN_OR_RETURN(const bool more, merge->Next(&merged));
@@ -240,11 +218,11 @@ class Compactor {
     }
   }
 
-  RollingFiles DataFiles() const {
+  MergedFiles DataFiles() const {
     return {files_.WriteSpec(names_, FileRole::kData, plan_.output, FileSource::kCompact), shape_};
   }
 
-  Status Finish(RollingFiles* rows, std::vector<DataFileMeta>* into) {
+  Status Finish(MergedFiles* rows, std::vector<DataFileMeta>* into) {
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataFileMeta> files, rows->Close());
     written_.insert(written_.end(), files.begin(), files.end());
     into->insert(into->end(), files.begin(), files.end());

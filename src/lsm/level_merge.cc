@@ -22,27 +22,10 @@ namespace headrace {
 namespace {
 
 constexpr int64_t kWindowRows = 16384;
-constexpr int64_t kLeastBatchRows = 1024;
 constexpr int64_t kMostBatchRows = 32768;
 constexpr int kNumber = 0;  // columns of the batches below
 constexpr int kKind = 1;
 constexpr int kFirstValue = 2;
-
-// As many rows a batch as let a batch of every run fit the memory.
-int64_t BatchRows(const Section& section, int64_t memory_bytes) {
-  int64_t bytes = 0;
-  int64_t rows = 1;
-  for (const RunFiles& run : section) {
-    for (const TreeFilePtr& file : run) {
-      bytes += file->meta.size_bytes;
-      rows += file->meta.row_count;
-    }
-  }
-  constexpr int64_t kDecodedPerStored = 4;
-  const int64_t row_bytes = bytes / rows * kDecodedPerStored + 64;
-  const int64_t fitting = memory_bytes / (static_cast<int64_t>(section.size()) * row_bytes);
-  return std::clamp(fitting, kLeastBatchRows, kMostBatchRows);
-}
 
 // The batches that RowRefs of a window point into: its parts, what lookups found, what was merged. One shape.
 class Sources {
@@ -130,7 +113,7 @@ class LevelWalk final : public LevelMerge {
     HEADRACE_ASSIGN_OR_RETURN(
         columns_, MergeColumns::Make(*files_.schema, spec_.policy, files_.schema->ColumnNames(), true, true));
     std::vector<RunReader> runs;
-    const int64_t batch_rows = BatchRows(section, spec_.memory_bytes);
+    const int64_t batch_rows = BatchRowsThatFit(section, spec_.memory_bytes, kMostBatchRows);
     for (const std::vector<MergeFile>& run : aged.runs)
       runs.emplace_back(&files_, &columns_, run, batch_rows);
     windows_ = std::make_unique<WindowReader>(std::move(runs), kWindowRows);

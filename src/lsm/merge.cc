@@ -21,7 +21,6 @@ namespace {
 
 // Rows of a window: keys, marks and references of them stay in a second-level cache.
 constexpr int64_t kWindowRows = 16384;
-constexpr int64_t kLeastBatchRows = 1024;
 
 // Any plan for one section: batches until null.
 class SectionRows {
@@ -96,22 +95,6 @@ class AloneRows final : public SectionRows {
   std::vector<RowRef> picked_;
 };
 
-// As many rows a batch as let a batch of every run fit the memory.
-int64_t BatchRows(const MergeRequest& request, const Section& section) {
-  int64_t bytes = 0;
-  int64_t rows = 1;
-  for (const RunFiles& run : section) {
-    for (const TreeFilePtr& file : run) {
-      bytes += file->meta.size_bytes;
-      rows += file->meta.row_count;
-    }
-  }
-  constexpr int64_t kDecodedPerStored = 4;
-  const int64_t row_bytes = bytes / rows * kDecodedPerStored + 64;
-  const int64_t fitting = request.memory_bytes / (static_cast<int64_t>(section.size()) * row_bytes);
-  return std::clamp(fitting, std::min(kLeastBatchRows, request.batch_rows), request.batch_rows);
-}
-
 // All columns of all runs side by side.
 class WholeRows final : public SectionRows {
  public:
@@ -121,7 +104,8 @@ class WholeRows final : public SectionRows {
     HEADRACE_ASSIGN_OR_RETURN(MergeColumns columns,
                               MergeColumns::Make(*context.files.schema, request.policy, request.values,
                                                  aged.numbers_needed, request.sequence_and_kind));
-    return std::make_unique<WholeRows>(context, std::move(columns), aged, BatchRows(request, section));
+    return std::make_unique<WholeRows>(context, std::move(columns), aged,
+                                       BatchRowsThatFit(section, request.memory_bytes, request.batch_rows));
   }
 
   WholeRows(const MergeContext& context, MergeColumns columns, const AgedSection& section, int64_t batch_rows)
@@ -165,7 +149,7 @@ class EngineRows final : public SectionRows {
                           context.files.pool));
     HEADRACE_ASSIGN_OR_RETURN(MergeColumns columns, merge.Columns(schema, aged.numbers_needed));
     return std::make_unique<EngineRows>(context, std::move(columns), std::move(merge), aged,
-                                        BatchRows(request, section));
+                                        BatchRowsThatFit(section, request.memory_bytes, request.batch_rows));
   }
 
   EngineRows(const MergeContext& context, MergeColumns columns, WindowMerge merge, const AgedSection& section,

@@ -1,7 +1,6 @@
 #include "lsm/merge_tree.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 
 #include "base/uuid.h"
 #include "file/deletion_file.h"
+#include "lsm/bucket_index.h"
 #include "lsm/compaction.h"
 #include "lsm/decide.h"
 #include "lsm/flush.h"
@@ -183,31 +183,17 @@ Result<CompactionResult> MergeTree::RunCompaction(const CompactionPlan& plan) co
   HEADRACE_ASSIGN_OR_RETURN(Compacted compacted, Compact(task, &names));
   CompactionResult result{std::move(compacted.increment), std::move(compacted.deletions)};
   if (result.deletions == nullptr) return result;
-  const Status listed = ListDeletions(*result.deletions, &result.increment);
+  const Status listed = ReplaceDeletions(spec_.files, spec_.index, *result.deletions, &result.increment);
   if (listed.ok()) return result;
   (void)DeleteMade(result.increment, spec_.files);
   return listed;
-}
-
-// The bucket's vectors go into one new index file, which takes the place of the one before.
-Status MergeTree::ListDeletions(const DeletionVectors& deletions, FileIncrement* increment) const {
-  const DeletionFileSpec spec{spec_.files.store, spec_.files.index_directory,
-                              spec_.files.options->deletion_bitmap64};
-  HEADRACE_ASSIGN_OR_RETURN(IndexManifestEntry entry, WriteDeletionFile(spec, deletions));
-  increment->index_added.push_back(std::move(entry));
-  std::copy_if(spec_.index.begin(), spec_.index.end(), std::back_inserter(increment->index_removed),
-               [](const IndexManifestEntry& old) { return old.index_type == kDeletionVectorsIndex; });
-  return Status::OK();
 }
 
 Status MergeTree::ApplyCompaction(const CompactionResult& result) {
   HEADRACE_RETURN_NOT_OK(EditLevels(result.increment));
   if (result.deletions != nullptr) {
     spec_.files.deletions = result.deletions;
-    std::erase_if(spec_.index,
-                  [](const IndexManifestEntry& old) { return old.index_type == kDeletionVectorsIndex; });
-    const std::vector<IndexManifestEntry>& now = result.increment.index_added;
-    spec_.index.insert(spec_.index.end(), now.begin(), now.end());
+    spec_.index = IndexAfter(std::move(spec_.index), result.increment);
   }
   compacting_ = false;
   return changes_.AddCompacted(result.increment, spec_.files);

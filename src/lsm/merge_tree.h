@@ -45,7 +45,6 @@ class MergeTree final : public BucketTree {
   Status EditLevels(const FileIncrement& increment);
   std::optional<CompactionPlan> PickByShape();
   bool IsLevelZeroDue();
-  Status ListDeletions(const DeletionVectors& deletions, FileIncrement* increment) const;
 
   BucketTreeSpec
       spec_;  // its index and deletions change where a compaction is applied, never while one is under way

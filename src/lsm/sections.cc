@@ -50,4 +50,20 @@ std::vector<Section> PartitionIntoSections(std::vector<TreeFilePtr> files) {
   return sections;
 }
 
+int64_t BatchRowsThatFit(const Section& section, int64_t memory_bytes, int64_t most) {
+  constexpr int64_t kLeast = 1024;
+  constexpr int64_t kDecodedPerStored = 4;
+  int64_t bytes = 0;
+  int64_t rows = 1;
+  for (const RunFiles& run : section) {
+    for (const TreeFilePtr& file : run) {
+      bytes += file->meta.size_bytes;
+      rows += file->meta.row_count;
+    }
+  }
+  const int64_t row_bytes = bytes / rows * kDecodedPerStored + 64;
+  const int64_t fitting = memory_bytes / (static_cast<int64_t>(section.size()) * row_bytes);
+  return std::clamp(fitting, std::min(kLeast, most), most);
+}
+
 }  // namespace headrace

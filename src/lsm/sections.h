@@ -16,4 +16,7 @@ using Section = std::vector<RunFiles>;
 
 std::vector<Section> PartitionIntoSections(std::vector<TreeFilePtr> files);
 
+// As many rows a batch as let a batch of every run fit the memory: at most `most`, and not below 1024 unless `most` is.
+int64_t BatchRowsThatFit(const Section& section, int64_t memory_bytes, int64_t most);
+
 }  // namespace headrace

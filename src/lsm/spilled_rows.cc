@@ -10,6 +10,7 @@
 
 #include "lsm/decide.h"
 #include "lsm/gather.h"
+#include "lsm/merged_files.h"
 #include "lsm/order.h"
 #include "lsm/window.h"
 #include "lsm/window_merge.h"
@@ -164,30 +165,6 @@ class BlockWriter {
   int64_t rows_ = 0;
 };
 
-// A file of one role, begun with its first row.
-class FileOutput {
- public:
-  FileOutput(FileWriteSpec spec, const KeyValueShape& shape) : spec_(std::move(spec)), shape_(shape) {}
-
-  Status Write(const std::shared_ptr<arrow::RecordBatch>& rows) {
-    if (rows == nullptr) return Status::OK();
-    if (writer_ == nullptr) {
-      HEADRACE_ASSIGN_OR_RETURN(writer_, OpenKeyValueWriter(spec_));
-    }
-    return writer_->Write(*shape_.Assemble(*rows));
-  }
-
-  Result<std::vector<DataFileMeta>> Close() {
-    if (writer_ == nullptr) return std::vector<DataFileMeta>{};
-    return writer_->Close();
-  }
-
- private:
-  FileWriteSpec spec_;
-  const KeyValueShape& shape_;
-  std::unique_ptr<DataFileWriter> writer_;  // without Close() it leaves no file
-};
-
 }  // namespace
 
 Result<std::unique_ptr<SpilledRows>> SpilledRows::Make(const TableSchema& schema, MergePolicy policy,
@@ -300,8 +277,8 @@ Result<FileIncrement> SpilledRows::Flush(const WriteBuffer& buffer, const Bucket
     const int64_t count = rows->size();
     readers.emplace_back(std::move(rows), &columns_, MergeFile{nullptr, age, age}, count, every_row());
   }
-  FileOutput data(files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend), shape_);
-  FileOutput changelog(files.WriteSpec(names, FileRole::kChangelog, Level(0), FileSource::kAppend), shape_);
+  MergedFiles data(files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend), shape_);
+  MergedFiles changelog(files.WriteSpec(names, FileRole::kChangelog, Level(0), FileSource::kAppend), shape_);
   std::optional<WindowMerge> engine;
   if (!policy_.newest_wins()) {
     HEADRACE_ASSIGN_OR_RETURN(

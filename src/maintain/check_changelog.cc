@@ -55,14 +55,13 @@ Range RangeOf(const Root& root, const Snapshot& last, ChangelogProducer producer
   Range range;
   range.last = last;
   range.before_images = producer != ChangelogProducer::kInput;
-  const bool from_the_start = (!root.changelogs.empty() && root.changelogs.front().snapshot.id.value == 1) ||
-                              root.snapshots.front().snapshot.id.value == 1;
-  if (!from_the_start) range.base = root.snapshots.front().snapshot;
+  const Snapshot& oldest = root.snapshots.front().snapshot;
+  const bool from_the_start =
+      (!root.changelogs.empty() && root.changelogs.front().snapshot.id.value == 1) || oldest.id.value == 1;
+  if (!from_the_start) range.base = oldest;
   const auto rest = [&](const Snapshot& snapshot) {
     if (snapshot.commit_kind != CommitKind::kOverwrite || snapshot.id.value > last.id.value) return;
-    range.base = std::max(snapshot.id, root.snapshots.front().snapshot.id) == snapshot.id
-                     ? snapshot
-                     : root.snapshots.front().snapshot;
+    range.base = snapshot.id < oldest.id ? oldest : snapshot;
   };
   for (const NamedState& state : root.changelogs) rest(state.snapshot);
   for (const NamedState& state : root.snapshots) rest(state.snapshot);

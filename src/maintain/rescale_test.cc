@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "read/scan.h"
-#include "write/test_rows.h"
+#include "write/test_sessions.h"
 
 namespace headrace {
 namespace {
@@ -23,32 +23,18 @@ using testing::Row;
 using testing::UnreferencedFiles;
 using testing::WriteRows;
 
-class Rescaling : public ::testing::Test {
+class Rescaling : public testing::SessionCase {
  protected:
-  SessionOptions OptionsOf(const std::string& user) {
-    return {.commit_user = user, .budget = &budget_, .compactors = nullptr, .pool = nullptr};
-  }
-  std::unique_ptr<WriteSession> Open(const Table& table, const std::string& user = "u") {
-    return Must(WriteSession::Open(table, OptionsOf(user)));
-  }
   Result<RescaleResult> To(const Table& table, int32_t buckets,
                            std::map<std::string, std::string> partition = {}) {
     return Rescale(table, buckets, partition, OptionsOf("rescaler"));
   }
 
   static IntRows Read(const Table& table, const Snapshot& snapshot) {
-    IntRows rows;
-    const auto reader = Must(OpenScan(table, snapshot, {}));
-    std::shared_ptr<arrow::RecordBatch> batch;
-    while (reader->ReadNext(&batch).ok() && batch != nullptr) {
-      for (int64_t i = 0; i < batch->num_rows(); ++i) {
-        const int32_t id = static_cast<const arrow::Int32Array&>(*batch->column(0)).Value(i);
-        EXPECT_TRUE(
-            rows.try_emplace(id, static_cast<const arrow::Int32Array&>(*batch->column(1)).Value(i)).second)
-            << "key " << id << " is there twice";
-        const auto found = Must(FindByKey(table, snapshot, {Value(id)}, {}));
-        EXPECT_NE(found, nullptr) << "key " << id << " is not found";
-      }
+    IntRows rows = testing::ScanById(table, snapshot);
+    for (const auto& [id, v] : rows) {
+      const auto found = Must(FindByKey(table, snapshot, {Value(id)}, {}));
+      EXPECT_NE(found, nullptr) << "key " << id << " is not found";
     }
     return rows;
   }
@@ -80,8 +66,6 @@ class Rescaling : public ::testing::Test {
     }
     return expected;
   }
-
-  MemoryBudget budget_{64 << 20};
 };
 
 TEST_F(Rescaling, ATableHasTheSameRowsInOtherBuckets) {

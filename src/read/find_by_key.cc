@@ -21,18 +21,9 @@ namespace {
 Result<NamedValues> NamedKey(const Table& table, const std::vector<Value>& primary_key) {
   const std::vector<std::string>& names = table.schema->primary_keys;
   if (names.empty()) return Invalid("table ", table.name, " has no primary key to look up by");
-  if (names.size() != primary_key.size()) {
-    return Invalid("looking up a key in table ", table.name, ": ", primary_key.size(), " values for the ",
-                   names.size(), " columns of its primary key");
-  }
+  HEADRACE_RETURN_NOT_OK(CheckWholeKey(*table.schema, table.name, primary_key));
   NamedValues key;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (IsNull(primary_key[i])) {
-      return Invalid("looking up a key in table ", table.name, ": primary-key column ", names[i],
-                     " cannot be null");
-    }
-    key[names[i]] = primary_key[i];
-  }
+  for (size_t i = 0; i < names.size(); ++i) key[names[i]] = primary_key[i];
   return key;
 }
 

@@ -7,6 +7,20 @@
 
 namespace headrace {
 
+Status CheckWholeKey(const TableSchema& schema, const std::string& table,
+                     const std::vector<Value>& primary_key) {
+  const std::vector<std::string>& names = schema.primary_keys;
+  if (names.size() != primary_key.size()) {
+    return Invalid("looking up a key in table ", table, ": ", primary_key.size(), " values for the ",
+                   names.size(), " columns of its primary key");
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!IsNull(primary_key[i])) continue;
+    return Invalid("looking up a key in table ", table, ": primary-key column ", names[i], " cannot be null");
+  }
+  return Status::OK();
+}
+
 bool HasAll(const NamedValues& values, const std::vector<std::string>& names) {
   return std::all_of(names.begin(), names.end(),
                      [&](const std::string& name) { return values.contains(name); });

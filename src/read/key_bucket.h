@@ -19,6 +19,10 @@ namespace headrace {
 
 using NamedValues = std::map<std::string, Value>;
 
+// A value for each column of the primary key, none of them null; else kInvalid in the name of the table.
+Status CheckWholeKey(const TableSchema& schema, const std::string& table,
+                     const std::vector<Value>& primary_key);
+
 bool HasAll(const NamedValues& values, const std::vector<std::string>& names);
 
 // The values of `names`. Precondition: HasAll(values, names).

@@ -81,7 +81,7 @@ class SnapshotLookup final : public TableLookup {
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Find(const std::vector<Value>& key) const override {
-    HEADRACE_RETURN_NOT_OK(CheckKey(key));
+    HEADRACE_RETURN_NOT_OK(CheckWholeKey(*table_.schema, table_.name, key));
     HEADRACE_ASSIGN_OR_RETURN(const Buckets buckets, BucketsOf(key));
     if (buckets.empty()) return nullptr;
     HEADRACE_ASSIGN_OR_RETURN(const EncodedKey encoded, order_.Encode(Picked(key, trimmed_)));
@@ -102,7 +102,7 @@ class SnapshotLookup final : public TableLookup {
         HEADRACE_ASSIGN_OR_RETURN(Value value, ValueAt(*keys[i], row, key_types_[i]));
         key.push_back(std::move(value));
       }
-      HEADRACE_RETURN_NOT_OK(CheckKey(key));
+      HEADRACE_RETURN_NOT_OK(CheckWholeKey(*table_.schema, table_.name, key));
       HEADRACE_ASSIGN_OR_RETURN(const Buckets buckets, BucketsOf(key));
       for (const LookedUpBucket* bucket : buckets)
         rows_of_bucket[bucket].push_back(static_cast<uint32_t>(row));
@@ -145,20 +145,6 @@ class SnapshotLookup final : public TableLookup {
     }
     std::move(split.files.begin(), split.files.end(), std::back_inserter(bucket->files));
     std::move(split.deletions.begin(), split.deletions.end(), std::back_inserter(bucket->deletions));
-  }
-
-  Status CheckKey(const std::vector<Value>& key) const {
-    const std::vector<std::string>& names = table_.schema->primary_keys;
-    if (key.size() != names.size()) {
-      return Invalid("looking up a key in table ", table_.name, ": ", key.size(), " values for the ",
-                     names.size(), " columns of its primary key");
-    }
-    for (size_t i = 0; i < key.size(); ++i) {
-      if (!IsNull(key[i])) continue;
-      return Invalid("looking up a key in table ", table_.name, ": primary-key column ", names[i],
-                     " cannot be null");
-    }
-    return Status::OK();
   }
 
   static std::vector<Value> Picked(const std::vector<Value>& key, const std::vector<size_t>& positions) {

@@ -138,13 +138,9 @@ class CrossPartition final : public BucketAssigner {
       return Status::OK();
     }
     if (old.has_value()) {
-      Placed there{one.row, old->partition, BucketId(old->bucket), one.kind, true};
-      switch (table_.options.merge_engine) {
-        case MergeEngine::kFirstRow: return Status::OK();
-        default: break;
-      }
-      there.kind = static_cast<int8_t>(RowKind::kDelete);
-      placed->push_back(there);
+      if (table_.options.merge_engine == MergeEngine::kFirstRow) return Status::OK();
+      placed->push_back(
+          {one.row, old->partition, BucketId(old->bucket), static_cast<int8_t>(RowKind::kDelete), true});
       buckets_.Count(old->partition, BucketId(old->bucket), -1);
     }
     HEADRACE_ASSIGN_OR_RETURN(one.bucket, buckets_.Next(one.partition));

@@ -7,52 +7,29 @@
 
 #include "base/random.h"
 #include "read/scan.h"
-#include "write/test_rows.h"
+#include "write/test_sessions.h"
 
 namespace headrace {
 namespace {
 
 using testing::CommitRows;
+using testing::DrawRows;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IntRows;
 using testing::MakeTestTable;
 using testing::Must;
 using testing::Row;
+using testing::ScanById;
 using testing::WriteRows;
 
 // The key is "id", the partition is "v": an update of a row moves it.
-class CrossPartition : public ::testing::Test {
+class CrossPartition : public testing::SessionCase {
  protected:
   static Table Make(std::map<std::string, std::string> options = {}) {
     options.emplace("bucket", "-1");
     return MakeTestTable("id INT, v INT", {"id"}, std::move(options), {"v"}).table;
   }
-
-  std::unique_ptr<WriteSession> Open(const Table& table, const std::string& user = "u") {
-    return Must(WriteSession::Open(
-        table, {.commit_user = user, .budget = &budget_, .compactors = nullptr, .pool = nullptr}));
-  }
-
-  // Fails on a key that is there twice.
-  static IntRows Read(const Table& table) {
-    IntRows rows;
-    const auto latest = Must(ReadLatestSnapshot(table));
-    if (!latest.has_value()) return rows;
-    const auto reader = Must(OpenScan(table, *latest, {}));
-    std::shared_ptr<arrow::RecordBatch> batch;
-    while (reader->ReadNext(&batch).ok() && batch != nullptr) {
-      for (int64_t i = 0; i < batch->num_rows(); ++i) {
-        const int32_t id = static_cast<const arrow::Int32Array&>(*batch->column(0)).Value(i);
-        EXPECT_TRUE(
-            rows.try_emplace(id, static_cast<const arrow::Int32Array&>(*batch->column(1)).Value(i)).second)
-            << "key " << id << " is there twice";
-      }
-    }
-    return rows;
-  }
-
-  MemoryBudget budget_{64 << 20};
 };
 
 TEST_F(CrossPartition, AKeyThatMovesIsDeletedWhereItWas) {
@@ -60,15 +37,15 @@ TEST_F(CrossPartition, AKeyThatMovesIsDeletedWhereItWas) {
   auto session = Open(table);
   ASSERT_TRUE(WriteRows(session.get(), table, {{1, 10}, {2, 10}, {1, 11}}).ok());
   Must(CommitRows(session.get(), 1));
-  EXPECT_EQ(Read(table), (IntRows{{1, 11}, {2, 10}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 11}, {2, 10}}));
   // The next process reads where the keys are.
   session = Open(table, "next");
   ASSERT_TRUE(WriteRows(session.get(), table, {{2, 12}, {3, 12}, {1, 10}}).ok());
   Must(CommitRows(session.get(), 1));
-  EXPECT_EQ(Read(table), (IntRows{{1, 10}, {2, 12}, {3, 12}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 10}, {2, 12}, {3, 12}}));
   ASSERT_TRUE(WriteRows(session.get(), table, {{2, 12, 3}, {3, 13, 1}, {3, 13, 2}}).ok());
   Must(CommitRows(session.get(), 2));
-  EXPECT_EQ(Read(table), (IntRows{{1, 10}, {3, 13}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 10}, {3, 13}}));
 }
 
 TEST_F(CrossPartition, OfTwoWritersTheLaterFailsByName) {
@@ -87,7 +64,7 @@ TEST_F(CrossPartition, OfTwoWritersTheLaterFailsByName) {
   // The first has not written since: it reads the keys again.
   ASSERT_TRUE(WriteRows(one.get(), table, {{1, 3}, {2, 3}}).ok());
   Must(CommitRows(one.get(), 2));
-  EXPECT_EQ(Read(table), (IntRows{{1, 3}, {2, 3}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 3}, {2, 3}}));
 }
 
 TEST_F(CrossPartition, ACompactionBesideTheWriterIsNoWriter) {
@@ -100,7 +77,7 @@ TEST_F(CrossPartition, ACompactionBesideTheWriterIsNoWriter) {
   ASSERT_TRUE(compactor->Compact(true).ok());
   Must(CommitRows(compactor.get(), 1));
   Must(CommitRows(session.get(), 2));
-  EXPECT_EQ(Read(table), (IntRows{{1, 2}, {2, 1}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 2}, {2, 1}}));
 }
 
 TEST_F(CrossPartition, AnIndexThatDoesNotFitTheBudgetIsToldByName) {
@@ -128,20 +105,11 @@ TEST_F(CrossPartition, RandomWritesWithRestartsAreAMap) {
   IntRows model;
   for (int32_t commit = 1; commit <= 40; ++commit) {
     if (random.OneIn(4)) session = Open(table);
-    std::vector<Row> rows;
-    for (uint64_t i = random.Below(25); i > 0; --i) {
-      const auto id = static_cast<int32_t>(random.Below(100));
-      const auto partition = static_cast<int32_t>(random.Below(4));
-      const bool deletes = random.OneIn(5);
-      rows.push_back({id, partition, static_cast<int8_t>(deletes ? 3 : 0)});
-      if (deletes)
-        model.erase(id);
-      else
-        model[id] = partition;
-    }
+    const std::vector<Row> rows = DrawRows(
+        &random, 25, 100, 5, [&] { return static_cast<int32_t>(random.Below(4)); }, &model);
     ASSERT_TRUE(WriteRows(session.get(), table, rows).ok());
     Must(CommitRows(session.get(), commit));
-    ASSERT_EQ(Read(table), model) << "commit " << commit;
+    ASSERT_EQ(ScanById(table), model) << "commit " << commit;
   }
 }
 

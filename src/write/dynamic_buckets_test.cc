@@ -9,13 +9,14 @@
 
 #include "base/random.h"
 #include "format/hash_index.h"
-#include "write/test_rows.h"
+#include "write/test_sessions.h"
 
 namespace headrace {
 namespace {
 
 using testing::BatchOf;
 using testing::CommitRows;
+using testing::DrawRows;
 using ::testing::HasSubstr;
 using testing::IntRows;
 using testing::MakeTestTable;
@@ -25,13 +26,8 @@ using testing::Row;
 using testing::TestTable;
 using testing::WriteRows;
 
-class DynamicBuckets : public ::testing::Test {
+class DynamicBuckets : public testing::SessionCase {
  protected:
-  std::unique_ptr<WriteSession> Open(const Table& table, const std::string& user = "u") {
-    return Must(WriteSession::Open(
-        table, {.commit_user = user, .budget = &budget_, .compactors = nullptr, .pool = nullptr}));
-  }
-
   // Hashes in the index of each bucket of the newest snapshot.
   static std::map<int32_t, std::set<int32_t>> Index(const Table& table) {
     std::map<int32_t, std::set<int32_t>> index;
@@ -59,8 +55,6 @@ class DynamicBuckets : public ::testing::Test {
     for (int32_t id = from; id < to; ++id) rows.push_back({id, v});
     return rows;
   }
-
-  MemoryBudget budget_{64 << 20};
 };
 
 TEST_F(DynamicBuckets, AreFilledOneAfterTheOtherAndIndexed) {
@@ -195,16 +189,8 @@ TEST_F(DynamicBuckets, OfRandomWritesWithRestartsAreAMap) {
   IntRows model;
   for (int32_t commit = 1; commit <= 60; ++commit) {
     if (random.OneIn(4)) session = Open(table);
-    std::vector<Row> rows;
-    for (uint64_t i = random.Below(30); i > 0; --i) {
-      const auto id = static_cast<int32_t>(random.Below(200));
-      const bool deletes = random.OneIn(4);
-      rows.push_back({id, commit, static_cast<int8_t>(deletes ? 3 : 0)});
-      if (deletes)
-        model.erase(id);
-      else
-        model[id] = commit;
-    }
+    const std::vector<Row> rows = DrawRows(
+        &random, 30, 200, 4, [&] { return commit; }, &model);
     ASSERT_TRUE(WriteRows(session.get(), table, rows).ok());
     Must(CommitRows(session.get(), commit));
     ASSERT_EQ(ReadByKey(table), model) << "commit " << commit;

@@ -13,13 +13,14 @@
 #include "base/random.h"
 #include "io/local_store.h"
 #include "read/scan.h"
-#include "write/test_rows.h"
+#include "write/test_sessions.h"
 
 namespace headrace {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::CommitRows;
+using testing::DrawRows;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IntRows;
@@ -27,38 +28,13 @@ using ::testing::IsEmpty;
 using testing::MakeTestTable;
 using testing::Must;
 using testing::Row;
+using testing::ScanById;
 using testing::UnreferencedFiles;
 using testing::WriteRows;
 
-class Postponed : public ::testing::Test {
+class Postponed : public testing::SessionCase {
  protected:
-  SessionOptions OptionsOf(const std::string& user) {
-    return {.commit_user = user, .budget = &budget_, .compactors = nullptr, .pool = nullptr};
-  }
-  std::unique_ptr<WriteSession> Open(const Table& table, const std::string& user = "u") {
-    return Must(WriteSession::Open(table, OptionsOf(user)));
-  }
   MovedRows Move(const Table& table) { return Must(MovePostponedRows(table, OptionsOf("mover"))); }
-
-  static IntRows Read(const Table& table) {
-    IntRows rows;
-    const auto latest = Must(ReadLatestSnapshot(table));
-    if (!latest.has_value()) return rows;
-    const auto reader = Must(OpenScan(table, *latest, {}));
-    std::shared_ptr<arrow::RecordBatch> batch;
-    while (reader->ReadNext(&batch).ok() && batch != nullptr) {
-      const auto& values = static_cast<const arrow::Int32Array&>(*batch->column(1));
-      for (int64_t i = 0; i < batch->num_rows(); ++i) {
-        const int32_t id = static_cast<const arrow::Int32Array&>(*batch->column(0)).Value(i);
-        EXPECT_TRUE(
-            rows.try_emplace(id, values.IsNull(i) ? std::nullopt : std::optional(values.Value(i))).second)
-            << "key " << id << " is there twice";
-      }
-    }
-    return rows;
-  }
-
-  MemoryBudget budget_{64 << 20};
 };
 
 TEST_F(Postponed, RowsAreNotSeenUntilTheyHaveABucket) {
@@ -67,7 +43,7 @@ TEST_F(Postponed, RowsAreNotSeenUntilTheyHaveABucket) {
   const auto session = Open(table, "me/and-s-you");
   ASSERT_TRUE(WriteRows(session.get(), table, {{2, 1}, {1, 1}, {2, 2}}).ok());
   Must(CommitRows(session.get(), 1));
-  EXPECT_THAT(Read(table), IsEmpty());
+  EXPECT_THAT(ScanById(table), IsEmpty());
   const auto live = Must(LiveFiles(table, *Must(ReadLatestSnapshot(table))));
   ASSERT_EQ(live.size(), 1u);
   const DataFileMeta& file = live[0].file;
@@ -83,7 +59,7 @@ TEST_F(Postponed, RowsAreNotSeenUntilTheyHaveABucket) {
   ASSERT_EQ(moved.snapshots.size(), 1u);
   EXPECT_EQ(moved.snapshots[0].commit_kind, CommitKind::kCompact);
   EXPECT_EQ(std::make_pair(moved.files, moved.rows), std::make_pair(int64_t{2}, int64_t{5}));
-  EXPECT_EQ(Read(table), (IntRows{{2, 2}, {3, 3}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{2, 2}, {3, 3}}));
   for (const ManifestEntry& entry : Must(LiveFiles(table, moved.snapshots[0])))
     EXPECT_EQ(entry.total_buckets, 3);
   EXPECT_THAT(UnreferencedFiles(table), IsEmpty());
@@ -98,9 +74,9 @@ TEST_F(Postponed, AWriterGoesOnBesideTheOneWhoMoves) {
   ASSERT_TRUE(WriteRows(session.get(), table, {{1, 2}, {2, 2}}).ok());
   Move(table);
   Must(CommitRows(session.get(), 2));
-  EXPECT_EQ(Read(table), (IntRows{{1, 1}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 1}}));
   Move(table);
-  EXPECT_EQ(Read(table), (IntRows{{1, 2}, {2, 2}}));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 2}, {2, 2}}));
 }
 
 TEST_F(Postponed, BucketsAreAsManyAsRowsOrBytesAskFor) {
@@ -126,23 +102,15 @@ TEST_F(Postponed, RandomWritesAreAMapOnceMoved) {
   IntRows model, moved;
   for (int32_t commit = 1; commit <= 30; ++commit) {
     if (random.OneIn(4)) session = Open(table);
-    std::vector<Row> rows;
-    for (uint64_t i = random.Below(20); i > 0; --i) {
-      const auto id = static_cast<int32_t>(random.Below(40));
-      const bool deletes = random.OneIn(4);
-      rows.push_back({id, commit, static_cast<int8_t>(deletes ? 3 : 0)});
-      if (deletes)
-        model.erase(id);
-      else
-        model[id] = commit;
-    }
+    const std::vector<Row> rows = DrawRows(
+        &random, 20, 40, 4, [&] { return commit; }, &model);
     ASSERT_TRUE(WriteRows(session.get(), table, rows).ok());
     Must(CommitRows(session.get(), commit));
     if (random.OneIn(3)) {
       Move(table);
       moved = model;
     }
-    ASSERT_EQ(Read(table), moved) << "commit " << commit;
+    ASSERT_EQ(ScanById(table), moved) << "commit " << commit;
   }
 }
 

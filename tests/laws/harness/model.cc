@@ -44,9 +44,6 @@ Result<Model> Model::Make(const Statement& create) {
   }
   const std::string producer = OptionOr(create, "changelog-producer", "none");
   model.by_compaction_ = producer == "lookup" || producer == "full-compaction";
-  model.leaves_out_level_zero_ =
-      engine == "first-row" || (OptionOr(create, "deletion-vectors.enabled", "false") == "true" &&
-                                OptionOr(create, "deletion-vectors.merge-on-read", "false") == "false");
   model.ignore_delete_ = OptionOr(create, "ignore-delete", "false") == "true";
   model.every_row_ = model.key_.empty() || OptionOr(create, "changelog-producer", "none") == "input";
   model.states_[0].rows = std::make_shared<std::vector<Row>>();

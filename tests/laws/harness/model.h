@@ -62,8 +62,6 @@ class Model {
   bool shows_every_row() const { return every_row_; }
   // Changes are made by compactions: they add up to what a stream is told, and belong to no one commit.
   bool changes_by_compaction() const { return by_compaction_; }
-  // A batch read leaves level 0 out: a snapshot with rows there shows less than the map.
-  bool leaves_out_level_zero() const { return leaves_out_level_zero_; }
 
  private:
   struct Commit {
@@ -96,7 +94,6 @@ class Model {
   std::optional<size_t> group_sequence_;  // of a partial update
   std::vector<size_t> group_;             // the columns it protects
   bool by_compaction_ = false;
-  bool leaves_out_level_zero_ = false;
   bool ignore_delete_ = false;
   bool every_row_ = false;
   std::map<std::string, std::vector<Row>> unprepared_;

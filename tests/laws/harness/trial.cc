@@ -191,8 +191,8 @@ class Trial {
   }
 
   // Where a batch read leaves level 0 out, only a snapshot without rows there holds all of the map.
-  bool ShowsTheMap(const Table& then, const Snapshot& snapshot) {
-    if (!model_->leaves_out_level_zero()) return true;
+  static bool ShowsTheMap(const Table& then, const Snapshot& snapshot) {
+    if (!then.options.scans_skip_level_zero()) return true;
     bool whole = true;
     const Status visited = VisitLiveFiles(then, snapshot, {}, [&](ManifestEntry&& entry) {
       whole = whole && entry.file.level.value > 0;
