@@ -64,6 +64,10 @@ class AvroReader final : public DataFileReader {
       if (!more) break;
     }
     rows_read_ += taken;
+    // Said at once: records of nothing but nulls cost a damaged file no bytes, and might have no end.
+    if (rows_read_ > rows_)
+      return Corruption("reading ", path_, ": the file has more rows than the ", rows_,
+                        " of its manifest entry");
     if (taken == 0 && rows_read_ != rows_)
       return Corruption("reading ", path_, ": the file has ", rows_read_, " rows, its manifest entry says ",
                         rows_);

@@ -14,6 +14,7 @@ namespace {
 using headrace::DeletionVector;
 
 constexpr int64_t kMostRoundTrip = 1 << 16;
+constexpr int64_t kFarthestRoundTrip = int64_t{1} << 40;  // a few gigabytes of empty bitmaps come before it
 
 void PutBigEndian(uint32_t number, std::string* out) {
   for (int shift = 24; shift >= 0; shift -= 8) out->push_back(static_cast<char>(number >> shift));
@@ -34,7 +35,9 @@ void CheckRoundTrip(const DeletionVector& vector) {
   DeletionVector anew;
   int64_t count = 0;
   for (int64_t at = vector.NextDeleted(0); at >= 0; at = vector.NextDeleted(at + 1)) {
-    if (!vector.IsDeleted(at) || !anew.Delete(at)) std::abort();
+    if (!vector.IsDeleted(at)) std::abort();
+    if (at >= kFarthestRoundTrip) return;
+    if (!anew.Delete(at)) std::abort();
     ++count;
   }
   if (count != vector.cardinality()) std::abort();
@@ -53,8 +56,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto vector =
       DeletionVector::Decode(data[0] % 3 == 0 ? std::string(rest) : Framed(data[0] % 3 == 2, rest), "fuzz");
   if (!vector.ok() || vector->cardinality() > kMostRoundTrip) return 0;
-  if (vector->NextDeleted(0) >= int64_t{1} << 40)
-    return 0;  // a few gigabytes of empty bitmaps come before it
   CheckRoundTrip(*vector);
   return 0;
 }
