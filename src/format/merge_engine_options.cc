@@ -155,7 +155,7 @@ Status ReadAggregation(const Options& options, const TableSchema& schema, Access
   constexpr const char* kRemove = "aggregation.remove-record-on-delete";
   HEADRACE_RETURN_NOT_OK(ReadBool(options, kRemove, &out->merge_rules.remove_on_delete));
   for (const DataField& field : schema.fields) {
-    if (Contains(schema.primary_keys, field.name)) continue;
+    if (!IsMerged(schema, field.name)) continue;
     std::pair<std::string, std::string> function = {"merge-engine", "last_non_null_value"};
     if (Contains(out->sequence_fields, field.name)) {
       function.second = "last_value";
@@ -202,6 +202,7 @@ Status ReadGroups(const Options& options, const TableSchema& schema, MergeRules*
                        "' is named by more than one sequence group");
       }
     }
+    std::erase_if(group.columns, [&](const std::string& column) { return !IsMerged(schema, column); });
     for (const std::string& column : group.order) {
       if (!TypeOf(schema, column).is_nested()) continue;
       return Unsupported("table option '", key, "': column '", column,
@@ -249,7 +250,7 @@ Status ReadPartialUpdate(const Options& options, const TableSchema& schema, Acce
     ordering.insert(ordering.end(), group.order.begin(), group.order.end());
   }
   for (const DataField& field : schema.fields) {
-    if (Contains(schema.primary_keys, field.name) || Contains(ordering, field.name)) continue;
+    if (!IsMerged(schema, field.name) || Contains(ordering, field.name)) continue;
     const auto function = FunctionOption(options, field.name);
     if (!function.has_value()) continue;
     if (function->second != "last_non_null_value" && !Contains(guarded, field.name)) {
@@ -294,6 +295,10 @@ Result<MergeEngine> EngineOf(const std::string& text) {
 }
 
 }  // namespace
+
+bool IsMerged(const TableSchema& schema, const std::string& column) {
+  return !Contains(schema.primary_keys, column) && !Contains(schema.partition_keys, column);
+}
 
 bool CanRetract(AggregateFunction function) {
   switch (function) {

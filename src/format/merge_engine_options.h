@@ -17,4 +17,7 @@ namespace headrace {
 Status ReadMergeEngine(const std::map<std::string, std::string>& options, const TableSchema& schema,
                        Access access, TableOptions* out);
 
+// Whether an engine merges the column's values: not those of the primary key and of the partition, alike in all rows that meet.
+bool IsMerged(const TableSchema& schema, const std::string& column);
+
 }  // namespace headrace

@@ -59,7 +59,7 @@ struct SequenceGroup {
 };
 
 struct MergeRules {
-  // By column. Aggregation: every column outside the primary key. Partial-update: those that have a function.
+  // By column. Aggregation: every column that is neither key nor partition column. Partial-update: those that have a function.
   std::map<std::string, AggregateRule> aggregates = {};
   std::vector<SequenceGroup> groups = {};  // partial-update alone
   // partial-update.remove-record-on-delete, aggregation.remove-record-on-delete

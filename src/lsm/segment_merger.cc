@@ -8,6 +8,7 @@
 #include <arrow/array.h>
 
 #include "file/physical_columns.h"
+#include "format/merge_engine_options.h"
 #include "format/value.h"
 #include "lsm/aggregate_column.h"
 #include "lsm/decide.h"
@@ -206,7 +207,7 @@ class ColumnMerger final : public SegmentMerger {
   struct Wanted {
     size_t position = 0;                     // among those read
     size_t group = 0;                        // of steps
-    std::unique_ptr<ColumnReducer> reducer;  // null: a key column, the newest version's
+    std::unique_ptr<ColumnReducer> reducer;  // null: a key or partition column, the newest version's
   };
 
   // Groups without a wanted column matter where their deletes remove the row.
@@ -238,8 +239,7 @@ class ColumnMerger final : public SegmentMerger {
     Wanted wanted;
     const int index = schema.FieldIndex(name);
     if (index < 0) return NotFound("there is no column '", name, "' to merge");
-    const std::vector<std::string>& keys = schema.primary_keys;
-    if (std::find(keys.begin(), keys.end(), name) != keys.end()) return wanted;
+    if (!IsMerged(schema, name)) return wanted;
     const auto group = group_of.find(name);
     if (group != group_of.end()) wanted.group = group->second;
     HEADRACE_ASSIGN_OR_RETURN(wanted.reducer, MakeColumnReducer(schema.fields[static_cast<size_t>(index)],

@@ -131,18 +131,30 @@ class CrossPartition final : public BucketAssigner {
 
   // Appends what becomes of one row.
   Status Place(std::string_view key, Placed one, std::vector<Placed>* placed) {
+    // A row that is dropped anyway gives its key no place: what is added later would have to follow it there.
+    if (table_.options.ignore_delete && IsRetract(one.kind)) return Status::OK();
     const std::optional<KeyIndex::Place> old = index_.Find(key);
-    if (old.has_value() && old->partition == one.partition) {
+    if (!old.has_value()) return PlaceNew(key, one, placed);
+    if (old->partition == one.partition) {
       one.bucket = BucketId(old->bucket);
       placed->push_back(one);
       return Status::OK();
     }
-    if (old.has_value()) {
-      if (table_.options.merge_engine == MergeEngine::kFirstRow) return Status::OK();
-      placed->push_back(
-          {one.row, old->partition, BucketId(old->bucket), static_cast<int8_t>(RowKind::kDelete), true});
-      buckets_.Count(old->partition, BucketId(old->bucket), -1);
+    // As the old place sees the row. Its kind stays: a delete that names another partition is none the less one.
+    Placed there{one.row, old->partition, BucketId(old->bucket), one.kind, true};
+    switch (table_.options.merge_engine) {
+      case MergeEngine::kFirstRow: return Status::OK();
+      case MergeEngine::kPartialUpdate:
+      case MergeEngine::kAggregation: placed->push_back(there); return Status::OK();
+      case MergeEngine::kDeduplicate: break;
     }
+    there.kind = static_cast<int8_t>(RowKind::kDelete);
+    placed->push_back(there);
+    buckets_.Count(old->partition, BucketId(old->bucket), -1);
+    return PlaceNew(key, one, placed);
+  }
+
+  Status PlaceNew(std::string_view key, Placed one, std::vector<Placed>* placed) {
     HEADRACE_ASSIGN_OR_RETURN(one.bucket, buckets_.Next(one.partition));
     index_.Put(key, {one.partition, one.bucket.value});
     placed->push_back(one);
@@ -265,14 +277,6 @@ class CrossPartition final : public BucketAssigner {
 
 Result<std::unique_ptr<BucketAssigner>> MakeCrossPartition(const Table& table, MemoryBudget* budget,
                                                            arrow::MemoryPool* pool) {
-  const MergeEngine engine = table.options.merge_engine;
-  if (engine == MergeEngine::kPartialUpdate || engine == MergeEngine::kAggregation)
-    return Unsupported(
-        "writing to table ", table.name, ": merge-engine ",
-        engine == MergeEngine::kPartialUpdate ? "partial-update" : "aggregation",
-        " is not supported where keys may move between partitions (bucket=-1, and the primary key "
-        "lacks a partition key): rows merged otherwise than Java Paimon merges them were seen; put the "
-        "partition keys into the primary key, or use deduplicate or first-row");
   HEADRACE_ASSIGN_OR_RETURN(Reservation memory,
                             budget->Reserve(0, "the index of all keys of table " + table.name));
   return std::make_unique<CrossPartition>(table, std::move(memory), pool);

@@ -2,9 +2,9 @@
 // moves when a row names another.
 //
 // What becomes of a row whose key lies in another partition is the merge engine's: deduplicate deletes it there and inserts it here,
-// partial-update and aggregation merge the row into the old partition, first-row drops it. The index of all keys is made by reading them
-// when the first row comes, and draws on the session's budget: kOverBudget where it does not fit. It is good as long as no other writer adds
-// rows; a commit finds that out (kCommitConflict). Source: GlobalIndexAssigner, IndexBootstrap, ExistingProcessor.
+// partial-update and aggregation merge the row into the old partition, its kind kept, first-row drops it. The index of all keys is made by
+// reading them when the first row comes, and draws on the session's budget: kOverBudget where it does not fit. It is good as long as no other
+// writer adds rows; a commit finds that out (kCommitConflict). Source: GlobalIndexAssigner, IndexBootstrap, ExistingProcessor.
 #pragma once
 
 #include <memory>

@@ -35,7 +35,10 @@ DRAWN_AROUND = {
     "ignore-delete or rowkind.field where a key moves between partitions": "1.3.1 ignores the delete that empties the old place, or takes it "
                                                                              "for an insert, and can then not open the table for writing",
     "partition values with a slash where compaction looks keys up": "1.3.1 has them in the names of local files, and fails",
-    "aggregation behind a delete that removes the row": "1.3.1 and 2.x keep other values, by what a flush has merged; it is not drawn",
+    "a first value behind a delete that removed its row": "null in 1.3.1 for as long as all is merged at once, 2.x takes the next",
+    "deletion vectors: a key that one commit of a writer deletes and a later one adds": "1.3.1 looks it up in a local copy of the file, made "
+                                                                                        "before the delete marked it: the dead row is merged",
+    "a delete that names another partition than its key's": "partial-update and aggregation of 1.3.1 forget its kind and add it",
     "nested_update of rows of one key in the first array": "1.3.1 keeps them all, 2.x the last; the keys of an array differ",
     "listagg with distinct": "1.3.1 takes the option and keeps every word; it is drawn for collect alone",
     "listagg of empty words": "1.3.1 puts a delimiter for them, 2.x leaves them out; no word is empty",
@@ -86,15 +89,13 @@ class Play:
 
 
 def impossible(engine, producer, mode, bucket):
-    """Why there is no such table, or Headrace does not write it; or None."""
+    """Why Paimon has no such table, or None."""
     if engine == "first-row" and producer not in ("none", "lookup"):
         return "first-row has the producers none and lookup"
     if engine == "first-row" and mode == "deletion vectors":
         return "first-row has no deletion vectors"
     if producer == "full-compaction" and mode == "deletion vectors":
         return "deletion vectors have no producer full-compaction"
-    if bucket == "cross-partition" and engine in ("partial-update", "aggregation"):
-        return "headrace refuses to write it: docs/compatibility.md"
     return None
 
 
@@ -248,12 +249,15 @@ class Drawing:
 
     def _aggregation(self):
         r = self.r
-        self.deletes = r.choice([None, "ignored", *self._retractions("retract", "retract")])
+        self.deletes = r.choice([None, "ignored", "delete", *self._retractions("retract", "retract")])
         if self.deletes == "ignored":
             self.options["ignore-delete"] = "true"
+        elif self.deletes == "delete":
+            self.options["aggregation.remove-record-on-delete"] = "true"
         for n in range(r.randint(2, 7)):
             name = f"v{n}"
-            self._aggregated(name, tuple(FUNCTIONS))
+            drops = ("first_value", "first_non_null_value") if self.deletes == "delete" else ()
+            self._aggregated(name, tuple(f for f in FUNCTIONS if f not in drops))
             if self.deletes == "retract" and self.functions[name] not in RETRACTING:
                 self.options[f"fields.{name}.ignore-retract"] = "true"
         if r.random() < 0.3:  # a column without a function of its own
@@ -360,12 +364,13 @@ class Drawing:
             drawn.append(key | ({} if self.bucket == "cross-partition" else {n: r.choice(v) for n, v in self.partition_pool.items()}))
         self.pool = list({encoding.dump(key): key for key in drawn}.values())
         self.live, self.highest, self.deleted = {}, {}, set()
+        self.places = {}  # of keys that lie in one partition for good, whatever their rows name: the partition values
         rows = r.choice([1, 6, 15, 25])
         out = []
         for _ in range(r.randint(4, 6)):
             if out and r.random() < 0.3:
                 out.append(("compact", self._full()))
-            out.append(("write", [self._batch(rows) for _ in range(r.choice([1, 1, 2, 3]))]))
+            out.append(("write", self._session(rows, r.choice([1, 1, 2, 3]))))
         out.append(("compact", self._full() if self.producer in ("none", "input") and self.bucket != "postpone" else True))
         return out
 
@@ -376,11 +381,24 @@ class Drawing:
         value = self.g.value(text, nullable=False)
         return value.replace("/", "_").replace("\0", "_") if text == "STRING" and self.looks_up else value
 
+    def _session(self, rows, commits):
+        """The batches of one writer."""
+        self.places = {number: place for number, place in self.places.items() if number in self.live}  # it does not know of dead keys
+        self.gone = set()
+        batches = []
+        for _ in range(commits):
+            before = set(self.live)
+            batches.append(self._batch(rows))
+            if self.mode == "deletion vectors" and self.deletes == "delete":
+                self.gone |= before - set(self.live)
+        return batches
+
     def _batch(self, rows):
         batch = []
         for _ in range(rows):
             number = self.r.randrange(len(self.pool))
-            batch += self._turn(number)
+            if number not in self.gone:
+                batch += self._turn(number)
         if "rk" in self.columns:
             batch = [{**row, "rk": row["_rowkind"]} for row in batch]
         return batch
@@ -392,6 +410,7 @@ class Drawing:
         if number in self.live and r.random() < 0.2:
             row = {n: v for n, v in self.live[number].items() if n != "_rowkind"}  # the same again: an update that changes nothing
         self._order(row, number, deleting=False)
+        self.places.setdefault(number, {n: row[n] for n in self.partitions})
         if number in self.live and r.random() < 0.25 and self.deletes:
             return [self._retraction(row, number)]
         if self.deletes == "delete" and self.engine == "deduplicate" and number in self.live and r.random() < 0.15:
@@ -406,7 +425,7 @@ class Drawing:
         r = self.r
         kind = "-D"
         if self.deletes == "ignored":
-            return {"_rowkind": r.choice(["-D", "-U"]), **row}
+            return {"_rowkind": r.choice(["-D", "-U"]), **row, **self.places[number]}
         if self.deletes == "retract":
             return {"_rowkind": r.choice(["-D", "-U"]), **row}
         self._order(row, number, deleting=True)
@@ -414,7 +433,7 @@ class Drawing:
             kept = set(self.primary) | set(self.partitions) | set(self.sequence) | {n for order, _ in self.groups for n in order}
             row = {n: v if n in kept else None for n, v in row.items()}
         if self.bucket == "cross-partition":
-            row |= {n: self.live[number][n] for n in self.partitions}
+            row |= {n: self.live[number][n] for n in self.partitions} if self.engine == "deduplicate" else self.places[number]
         self.live.pop(number)
         self.deleted.add(number)
         return {"_rowkind": kind, **row}
