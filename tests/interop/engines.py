@@ -42,7 +42,9 @@ DRAWN_AROUND = {
     "nested_update of rows of one key in the first array": "1.3.1 keeps them all, 2.x the last; the keys of an array differ",
     "listagg with distinct": "1.3.1 takes the option and keeps every word; it is drawn for collect alone",
     "listagg of empty words": "1.3.1 puts a delimiter for them, 2.x leaves them out; no word is empty",
-    "a row behind a delete that removes it by its sequence group": "1.3.1 forgets the sequence and keeps values; such deletes are not drawn",
+    "a row behind a delete that removes it, where a sequence orders them": "once 1.3.1 has merged the delete with rows before it, the sequence is null: "
+                                                                            "it removes nothing later; partial-update and aggregation have such deletes "
+                                                                            "without sequence.field and sequence groups",
 }
 
 FUNCTIONS = {  # name to the column types it is drawn with
@@ -217,12 +219,13 @@ class Drawing:
         if r.random() < 0.5:
             self._sequence_groups()
         else:
-            self._sequence_field(0.3)
             self.deletes = r.choice([None, "ignored", "delete"])
             if self.deletes == "ignored":
                 self.options["ignore-delete"] = "true"
             elif self.deletes == "delete":
                 self.options["partial-update.remove-record-on-delete"] = "true"
+            if self.deletes != "delete":
+                self._sequence_field(0.3)
 
     def _retractions(self, *kinds):
         """None where a partition column is an ordinary one: a retraction would leave null in it, which it may not hold."""
@@ -264,7 +267,8 @@ class Drawing:
             self.columns["d"] = r.choice(["INT", "STRING"])
             if r.random() < 0.5:
                 self.options["fields.default-aggregate-function"] = "last_value"
-        self._sequence_field(0.25)
+        if self.deletes != "delete":
+            self._sequence_field(0.25)
 
     def _aggregated(self, name, among):
         r = self.r
