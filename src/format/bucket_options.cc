@@ -86,6 +86,12 @@ Status CheckBucketOptions(const TableSchema& schema, const TableOptions& options
   HEADRACE_RETURN_NOT_OK(CheckBucketKeys(schema, options));
   if (access == Access::kRead) return Status::OK();
   HEADRACE_RETURN_NOT_OK(CheckCrossPartition(schema, options));
+  if (schema.moves_between_partitions() && !options.sequence_fields.empty()) {
+    return Invalid(
+        "table option 'sequence.field' does not go with a primary key that lacks a partition key: a late row "
+        "that "
+        "names another partition would be in both, since the sequence is compared within one partition");
+  }
   if (schema.moves_between_partitions() && options.ignore_delete &&
       options.merge_engine == MergeEngine::kDeduplicate) {
     return Invalid(

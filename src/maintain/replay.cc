@@ -79,6 +79,21 @@ Step Replay::Apply(const KeyedDigest& change, bool retract) {
   return same ? Step::kFits : Step::kRetractOfAnother;
 }
 
+Step Replay::ApplyTogether(const RowDigest& key, RowBalance changes) {
+  if (const auto place = rows_.find(key); place != rows_.end()) {
+    ++changes[place->second];
+    rows_.erase(place);
+  }
+  Step step = Step::kFits;
+  for (const auto& [row, count] : changes) {
+    if (count < 0) step = Step::kRetractOfAbsent;
+    if (count <= 0) continue;
+    const bool is_new = rows_.insert_or_assign(key, row).second;
+    if (count > 1 || !is_new) step = Step::kInsertOfPresent;
+  }
+  return step;
+}
+
 Replay::Match Replay::Take(const KeyedDigest& expected) {
   const auto place = rows_.find(expected.key);
   if (place == rows_.end()) return Match::kAbsent;

@@ -50,6 +50,9 @@ enum class Step {
   kRetractOfAnother,  // -U or -D with other values than the key has
 };
 
+// Of each row how often it is added, less how often it is retracted.
+using RowBalance = std::unordered_map<RowDigest, int, RowDigestHash>;
+
 class Replay {
  public:
   Replay(uint64_t share, uint64_t shares) : share_(share), shares_(shares) {}
@@ -57,6 +60,8 @@ class Replay {
   bool IsMine(const RowDigest& key) const { return key.high % shares_ == share_; }
   // Changes the state as a follower would, whether the step fits or not. Precondition: IsMine.
   Step Apply(const KeyedDigest& change, bool retract);
+  // Several changes of a key whose order is not told: what they make of its row together.
+  Step ApplyTogether(const RowDigest& key, RowBalance changes);
   // The row of a key, taken out of the state; null when it has none.
   enum class Match { kSame, kOther, kAbsent };
   Match Take(const KeyedDigest& expected);

@@ -27,6 +27,9 @@ class BucketAssigner {
   virtual Result<std::vector<Slice>> Assign(const std::shared_ptr<arrow::RecordBatch>& rows,
                                             const std::shared_ptr<arrow::Array>& kinds) = 0;
 
+  // Whether a commit may be prepared now; why not, else.
+  virtual Status MayPrepare() const { return Status::OK(); }
+
   // Adds index files for what was assigned since the last call to the changes of those buckets, and what is expected of the index.
   virtual Status Prepare(PreparedCommit* prepared) = 0;
 

@@ -110,6 +110,15 @@ class CrossPartition final : public BucketAssigner {
     return Slices(placed, *rows);
   }
 
+  // A commit that is never made would leave a key where the index has it no more, and the next one would have it twice.
+  Status MayPrepare() const override {
+    if (!pending_) return Status::OK();
+    return Invalid(
+        "preparing a commit to table ", table_.name,
+        ": the one prepared before is not committed; where keys move between partitions each commit builds "
+        "on the one before it: commit that one first, or close the writer and write the rows again");
+  }
+
   Status Prepare(PreparedCommit* prepared) override {
     const bool adds = std::any_of(prepared->changes.begin(), prepared->changes.end(),
                                   [](const BucketChange& change) { return !change.change.append.empty(); });

@@ -85,6 +85,23 @@ TEST_F(CrossPartition, ACompactionBesideTheWriterIsNoWriter) {
   EXPECT_EQ(ScanById(table), (IntRows{{1, 2}, {2, 1}}));
 }
 
+TEST_F(CrossPartition, ACommitThatIsNotMadeIsNotBuiltUpon) {
+  const Table table = Make();
+  const auto session = Open(table);
+  ASSERT_TRUE(WriteRows(session.get(), table, {{1, 0}}).ok());
+  Must(CommitRows(session.get(), 1));
+  ASSERT_TRUE(WriteRows(session.get(), table, {{1, 1}}).ok());
+  const PreparedCommit first = Must(session->PrepareCommit(2, true));
+  ASSERT_TRUE(WriteRows(session.get(), table, {{1, 2}}).ok());
+  const Status refused = session->PrepareCommit(3, true).status();
+  EXPECT_TRUE(IsKind(refused, ErrorKind::kInvalid));
+  EXPECT_THAT(refused.message(), HasSubstr("commit that one first"));
+  Must(session->Commit(first));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 1}}));
+  Must(CommitRows(session.get(), 3));
+  EXPECT_EQ(ScanById(table), (IntRows{{1, 2}}));
+}
+
 TEST_F(CrossPartition, AnIndexThatDoesNotFitTheBudgetIsToldByName) {
   const Table table = Make();
   MemoryBudget small(3 << 20);
@@ -118,7 +135,7 @@ TEST_F(CrossPartition, RandomWritesWithRestartsAreAMap) {
   }
 }
 
-TEST_F(CrossPartition, CannotIgnoreTheDeletesThatMovesAreMadeOf) {
+TEST_F(CrossPartition, GoesWithNoOptionThatWouldUndoAMove) {
   NewTable table;
   table.fields = Must(ParseColumns("id INT, v INT"));
   table.primary_keys = {"id"};
@@ -127,6 +144,8 @@ TEST_F(CrossPartition, CannotIgnoreTheDeletesThatMovesAreMadeOf) {
   const Status refused = MakeTableSchema(table, 1).status();
   EXPECT_TRUE(IsKind(refused, ErrorKind::kInvalid));
   EXPECT_THAT(refused.message(), HasSubstr("ignore-delete"));
+  table.options = {{"bucket", "-1"}, {"sequence.field", "v"}};
+  EXPECT_THAT(MakeTableSchema(table, 1).status().message(), HasSubstr("sequence.field"));
   table.options = {{"bucket", "2"}};
   EXPECT_THAT(MakeTableSchema(table, 1).status().message(), HasSubstr("only 'bucket' = '-1' is possible"));
 }

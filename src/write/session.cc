@@ -111,6 +111,7 @@ class TableSession final : public WriteSession {
   }
 
   Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) override {
+    HEADRACE_RETURN_NOT_OK(assigner_->MayPrepare());
     const bool full = IsFullCompactionDue(table_.options, identifier);
     HEADRACE_RETURN_NOT_OK(TakeUpUnfinished());
     if (full) HEADRACE_RETURN_NOT_OK(CompactWritten());

@@ -54,7 +54,8 @@ class WriteSession {
   // Asks for a compaction of every bucket that has files. PrepareCommit with `wait_for_compaction` hands over all of their results.
   virtual Status Compact(bool full) = 0;
 
-  // Flushes, takes what compactions have finished (all of them when `wait_for_compaction`), and prepares the commit.
+  // Flushes, takes what compactions have finished (all of them when `wait_for_compaction`), and prepares the commit. Where keys move between
+  // partitions one commit at a time: kInvalid while an earlier one is not committed, and nothing is lost by that.
   virtual Result<PreparedCommit> PrepareCommit(int64_t identifier, bool wait_for_compaction) = 0;
 
   // Commits what PrepareCommit gave and moves the session's view on. Renumbers after a lost race where numbers overlap.

@@ -40,6 +40,16 @@ TEST(RandomHistories, KeepEveryLawUnderFaultsAndKills) {
              {.history = {.steps = 60}});
 }
 
+TEST(RandomHistories, KeepEveryLawWhereRowsWaitForTheirBuckets) {
+  SearchFrom(EnvironmentOr("HEADRACE_SEED", 200'001), EnvironmentOr("HEADRACE_ROUNDS", 10),
+             {.history = {.steps = 60, .buckets = Buckets::kPostponed}});
+}
+
+TEST(RandomHistories, KeepEveryLawWhereKeysMoveBetweenPartitions) {
+  SearchFrom(EnvironmentOr("HEADRACE_SEED", 300'001), EnvironmentOr("HEADRACE_ROUNDS", 8),
+             {.history = {.steps = 60, .buckets = Buckets::kCrossPartition}});
+}
+
 // A fault put in on purpose: an update that comes in one write with a delete of the same partition's rows is lost on its way.
 void LoseUpdatesBesideDeletes(std::vector<scenario::Row>* rows) {
   const bool deletes = std::any_of(rows->begin(), rows->end(), [](const auto& row) { return row.kind == 3; });

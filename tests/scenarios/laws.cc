@@ -96,7 +96,8 @@ Status CheckLevels(const Table& table, const Snapshot& snapshot, const std::vect
                             KeyOrder::OfKey(schema.TypesOf(schema.TrimmedPrimaryKeys())));
   std::map<Place, std::vector<DataFileMeta>> buckets;
   for (const ManifestEntry& entry : live)
-    buckets[{entry.partition.bytes, entry.bucket.value}].push_back(entry.file);
+    if (entry.bucket.value >= 0)  // rows that wait lie as they came
+      buckets[{entry.partition.bytes, entry.bucket.value}].push_back(entry.file);
   for (const auto& [place, files] : buckets) {
     const Status levels = Levels::Make(order, files, table.options.num_levels).status();
     if (!levels.ok()) return Broken(snapshot, levels.message());

@@ -301,14 +301,22 @@ Status Stage::CommitTogether(const std::vector<std::string>& names) {
 Status Stage::Compact(bool full) {
   HEADRACE_ASSIGN_OR_RETURN(Table table, OpenTable());
   table.options.write_only = false;
-  SessionOptions options = OptionsOf(kCompactor);
-  if (BucketModeOf(*table.schema, table.options) == BucketMode::kPostponed) {
-    // A table of a scenario has the same number of buckets in every partition.
-    HEADRACE_RETURN_NOT_OK(MovePostponedRows(table, options).status());
-    HEADRACE_ASSIGN_OR_RETURN(const auto counts, BucketCounts(table));
-    if (counts.empty()) return Status::OK();
-    table.options.bucket = counts.begin()->second;
+  if (BucketModeOf(*table.schema, table.options) != BucketMode::kPostponed)
+    return CompactBuckets(table, full, std::nullopt);
+  HEADRACE_RETURN_NOT_OK(MovePostponedRows(table, OptionsOf(kCompactor)).status());
+  HEADRACE_ASSIGN_OR_RETURN(const auto counts, BucketCounts(table));
+  std::map<int32_t, std::set<BinaryRow>> by_count;
+  for (const auto& [partition, buckets] : counts) by_count[buckets].insert(partition);
+  for (const auto& [buckets, partitions] : by_count) {
+    table.options.bucket = buckets;
+    HEADRACE_RETURN_NOT_OK(CompactBuckets(table, full, partitions));
   }
+  return Status::OK();
+}
+
+Status Stage::CompactBuckets(const Table& table, bool full, std::optional<std::set<BinaryRow>> partitions) {
+  SessionOptions options = OptionsOf(kCompactor);
+  options.partitions = std::move(partitions);
   HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, options));
   HEADRACE_RETURN_NOT_OK(session->Compact(full));
   HEADRACE_ASSIGN_OR_RETURN(const PreparedCommit prepared,

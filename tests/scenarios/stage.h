@@ -75,6 +75,7 @@ class Stage {
   Status CommitOvertaken(const Statement& statement);
   Status CommitTogether(const std::vector<std::string>& names);
   Status Compact(bool full);
+  Status CompactBuckets(const Table& table, bool full, std::optional<std::set<BinaryRow>> partitions);
   Status Overwrite(const Statement& statement);
   Status SetFault(const Statement& statement);
   void Restart();

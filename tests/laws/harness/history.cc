@@ -1,7 +1,6 @@
 #include "tests/laws/harness/history.h"
 
 #include "base/random.h"
-#include "tests/laws/harness/shape.h"
 
 namespace headrace::laws {
 namespace {
@@ -22,7 +21,7 @@ constexpr FaultKind kFaults[] = {FaultKind::kFail,
 class Historian {
  public:
   Historian(uint64_t seed, const HistoryOptions& options)
-      : random_(seed), options_(options), shape_(&random_) {
+      : random_(seed), options_(options), shape_(&random_, options.buckets) {
     statements_.push_back(shape_.create());
     if (random_.OneIn(2)) Add(Verb::kMemory, "64 mb").full = true;
   }
@@ -59,7 +58,7 @@ class Historian {
       Add(Verb::kCompactWriter, AnyWriter()).full = random_.OneIn(2);
       return;
     }
-    if (choice < 74) {
+    if (choice < 74 && shape_.may_forget_commits()) {
       Add(Verb::kPrepare, AnyWriter());
       return;
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/laws/harness/shape.h"
 #include "tests/scenarios/scenario.h"
 
 namespace headrace::laws {
@@ -14,6 +15,7 @@ namespace headrace::laws {
 struct HistoryOptions {
   int steps = 60;
   bool faults = true;
+  Buckets buckets = Buckets::kAny;
 };
 
 // The first statement is the `create`.

@@ -45,7 +45,14 @@ Result<Model> Model::Make(const Statement& create) {
   const std::string producer = OptionOr(create, "changelog-producer", "none");
   model.by_compaction_ = producer == "lookup" || producer == "full-compaction";
   model.ignore_delete_ = OptionOr(create, "ignore-delete", "false") == "true";
-  model.every_row_ = model.key_.empty() || OptionOr(create, "changelog-producer", "none") == "input";
+  model.from_input_ = producer == "input";
+  model.postponed_ = OptionOr(create, "bucket", "") == "-2";
+  // Rows that wait are kept as they came.
+  model.every_row_ = model.key_.empty() || model.from_input_ || model.postponed_;
+  if (!model.key_.empty() && !create.partition_by.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(const size_t place, place_of(create.partition_by[0]));
+    if (!model.IsKey(place)) model.partition_ = place;
+  }
   model.states_[0].rows = std::make_shared<std::vector<Row>>();
   return model;
 }
@@ -79,13 +86,21 @@ bool Model::IsMissing(const std::string& writer, int64_t identifier) const {
   const auto it = waiting_.find({writer, identifier});
   if (it == waiting_.end()) return false;
   const Commit& commit = it->second;
+  if (partition_.has_value() && engine_ == Engine::kFirstRow) {
+    // What names another partition than the first row of its key is dropped before it is written.
+    return std::any_of(commit.rows.begin(), commit.rows.end(), [&](const Row& row) {
+      const auto first = newest_.find(KeyOf(row));
+      return first == newest_.end() || first->second.cells[*partition_] == row.cells[*partition_];
+    });
+  }
   // An overwrite of nothing by nothing makes no snapshot.
   if (!commit.overwrites) return !commit.rows.empty();
   const auto replaced = [&](const Row& row) { return IsIn(row, commit.partition); };
-  return !commit.rows.empty() || std::any_of(latest().begin(), latest().end(), replaced);
+  return !commit.rows.empty() || std::any_of(latest().begin(), latest().end(), replaced) ||
+         std::any_of(staged_.begin(), staged_.end(), replaced);
 }
 
-Status Model::Observe(const Snapshot& snapshot) {
+Status Model::Observe(const Snapshot& snapshot, bool rows_wait) {
   State state;
   if (snapshot.commit_kind != CommitKind::kCompact) {
     const auto it = waiting_.find({snapshot.commit_user, snapshot.commit_identifier});
@@ -94,8 +109,15 @@ Status Model::Observe(const Snapshot& snapshot) {
                         snapshot.commit_user, ", which is there already or was never prepared");
     Apply(it->second);
     // An overwrite that found nothing to replace is an append, and shown.
-    if (snapshot.commit_kind == CommitKind::kAppend) state.written = it->second.rows;
+    // The changelog of rows that wait comes with their bucket.
+    if (snapshot.commit_kind == CommitKind::kAppend && !(postponed_ && from_input_))
+      state.written = it->second.rows;
     waiting_.erase(it);
+    state.rows = Current();
+  } else if (!staged_.empty() && !rows_wait) {
+    for (const Row& row : staged_) Put(row);
+    if (from_input_) state.written = staged_;
+    staged_.clear();
     state.rows = Current();
   } else {
     state.rows = states_.rbegin()->second.rows;
@@ -110,6 +132,8 @@ std::vector<std::vector<Cell>> Model::AbsentKeys() const {
   std::vector<Key> keys;
   for (const auto& [key, row] : newest_)
     if (IsRetraction(row)) keys.push_back(key);
+  for (const Row& row : staged_)
+    if (!newest_.contains(KeyOf(row))) keys.push_back(KeyOf(row));
   return keys;
 }
 
@@ -193,15 +217,22 @@ void Model::Apply(const Commit& commit) {
   if (commit.overwrites) {
     std::erase_if(newest_, [&](const auto& entry) { return IsIn(entry.second, commit.partition); });
     std::erase_if(appended_, [&](const Row& row) { return IsIn(row, commit.partition); });
+    std::erase_if(staged_, [&](const Row& row) { return IsIn(row, commit.partition); });
   }
-  for (const Row& row : commit.rows) {
-    if (key_.empty()) {
-      appended_.push_back(row);
-      continue;
-    }
-    const auto [it, fresh] = newest_.try_emplace(KeyOf(row), row);
-    if (!fresh) Merge(row, &it->second);
+  if (postponed_) {
+    staged_.insert(staged_.end(), commit.rows.begin(), commit.rows.end());
+    return;
   }
+  for (const Row& row : commit.rows) Put(row);
+}
+
+void Model::Put(const Row& row) {
+  if (key_.empty()) {
+    appended_.push_back(row);
+    return;
+  }
+  const auto [it, fresh] = newest_.try_emplace(KeyOf(row), row);
+  if (!fresh) Merge(row, &it->second);
 }
 
 std::shared_ptr<const std::vector<Row>> Model::Current() const {
@@ -210,6 +241,42 @@ std::shared_ptr<const std::vector<Row>> Model::Current() const {
     if (!IsRetraction(row)) rows.push_back(row);
   for (Row& row : rows) row.kind = 0;
   return std::make_shared<const std::vector<Row>>(scenario::Sorted(std::move(rows)));
+}
+
+// A row that names another partition than its key's brings a delete there. Buckets are followed one after the other: there is no order between
+// partitions.
+std::optional<std::string> Model::WrongMoves(int64_t snapshot, const Key& key,
+                                             const std::vector<Row>& written,
+                                             const std::vector<Row>& delivered) const {
+  if (engine_ != Engine::kDeduplicate)
+    return std::nullopt;  // first-row: what is written elsewhere is dropped
+  std::vector<Row> left = written;
+  for (const Row& row : delivered) {
+    if (const auto it = std::find(left.begin(), left.end(), row); it != left.end()) {
+      left.erase(it);
+      continue;
+    }
+    const auto moves = [&](Row from) {
+      from.cells[*partition_] = row.cells[*partition_];
+      return row.kind == 3 && from.cells == row.cells;
+    };
+    if (std::none_of(written.begin(), written.end(), moves))
+      return "a change that was not written: " + scenario::Print(row, true);
+  }
+  if (every_row_ && !left.empty())
+    return "the change " + scenario::Print(left[0], true) + " is not delivered";
+  if (std::find(delivered.begin(), delivered.end(), written.back()) == delivered.end())
+    return "the change " + scenario::Print(written.back(), true) + " is not delivered";
+  const auto live_at = [&](int64_t id) -> Cell {
+    for (const Row& row : RowsAt(id))
+      if (KeyOf(row) == key) return row.cells[*partition_];
+    return std::nullopt;
+  };
+  const Cell before = live_at(snapshot - 1);
+  if (!before.has_value() || before == live_at(snapshot)) return std::nullopt;
+  const auto leaves = [&](const Row& row) { return IsRetraction(row) && row.cells[*partition_] == before; };
+  if (std::any_of(delivered.begin(), delivered.end(), leaves)) return std::nullopt;
+  return "key " + scenario::Print(key) + " left partition " + *before + ", which is not told";
 }
 
 std::optional<std::string> Model::WrongChanges(int64_t snapshot, const std::vector<Row>& delivered) const {
@@ -224,6 +291,10 @@ std::optional<std::string> Model::WrongChanges(int64_t snapshot, const std::vect
       return "changes of key " + scenario::Print(key) + ", which the commit did not write";
   for (const auto& [key, rows] : want) {
     const std::vector<Row>& shown = got[key];
+    if (partition_.has_value()) {
+      if (const auto wrong = WrongMoves(snapshot, key, rows, shown)) return wrong;
+      continue;
+    }
     if (every_row_) {
       // With sequence.field the rows of one flush come in its order: a named exception, a scenario of its own.
       const auto difference =

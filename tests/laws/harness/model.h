@@ -4,7 +4,8 @@
 // is seen, and are applied in the order of snapshots. A snapshot that nobody asked for, or one that comes twice, is an error.
 //
 // Rules: deduplicate by primary key; with `sequence.field` the larger value stays, and of equal ones the later; with `ignore-delete`
-// retractions do not exist; without a key every row stays. Of the other merge engines what shapes draw: first-row; partial-update, also
+// retractions do not exist; without a key every row stays; rows that wait for a bucket are not seen, and merged when they have one; a row
+// whose key lies in another partition takes it along. Of the other merge engines what shapes draw: first-row; partial-update, also
 // with a sequence group; aggregation by sum, max and the last value that is not null. One thread.
 #pragma once
 
@@ -45,7 +46,8 @@ class Model {
   // A commit that was acknowledged and changes something must have been seen.
   bool IsMissing(const std::string& writer, int64_t identifier) const;
 
-  Status Observe(const Snapshot& snapshot);
+  // `rows_wait`: whether rows wait for a bucket in this snapshot. A compaction after which none do has given all of them theirs.
+  Status Observe(const Snapshot& snapshot, bool rows_wait = false);
 
   const std::vector<DataField>& fields() const { return fields_; }
   // Sorted rows; Precondition: the snapshot was observed.
@@ -60,6 +62,8 @@ class Model {
   // What `changes` of the snapshot should show, for producers that show every row.
   const std::vector<Row>& ChangesAt(int64_t snapshot) const { return states_.at(snapshot).written; }
   bool shows_every_row() const { return every_row_; }
+  // Rows wait for a bucket before they are seen.
+  bool postponed() const { return postponed_; }
   // Changes are made by compactions: they add up to what a stream is told, and belong to no one commit.
   bool changes_by_compaction() const { return by_compaction_; }
 
@@ -84,6 +88,9 @@ class Model {
   bool IsKey(size_t place) const;
   bool IsIn(const Row& row, const std::map<std::string, std::string>& partition) const;
   void Apply(const Commit& commit);
+  void Put(const Row& row);
+  std::optional<std::string> WrongMoves(int64_t snapshot, const Key& key, const std::vector<Row>& written,
+                                        const std::vector<Row>& delivered) const;
   std::shared_ptr<const std::vector<Row>> Current() const;
   std::vector<Row> Kept(std::vector<Row> rows) const;
 
@@ -95,11 +102,15 @@ class Model {
   std::vector<size_t> group_;             // the columns it protects
   bool by_compaction_ = false;
   bool ignore_delete_ = false;
+  bool postponed_ = false;
+  bool from_input_ = false;          // the changelog is what was written
+  std::optional<size_t> partition_;  // of a table whose key does not hold it
   bool every_row_ = false;
   std::map<std::string, std::vector<Row>> unprepared_;
   std::map<std::pair<std::string, int64_t>, Commit> waiting_;
   std::map<Key, Row> newest_;
   std::vector<Row> appended_;
+  std::vector<Row> staged_;  // that wait for a bucket
   std::map<int64_t, State> states_;
 };
 

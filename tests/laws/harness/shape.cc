@@ -18,7 +18,7 @@ std::string Formatted(const char* format, Args... args) {
 
 }  // namespace
 
-Shape::Shape(Random* random) : random_(random) {
+Shape::Shape(Random* random, Buckets buckets) : random_(random), buckets_(buckets) {
   create_.verb = scenario::Verb::kCreate;
   create_.name = "t";
   DrawColumns();
@@ -28,11 +28,14 @@ Shape::Shape(Random* random) : random_(random) {
 }
 
 void Shape::DrawColumns() {
-  const bool keyed = !random_->OneIn(8);
+  const bool keyed = buckets_ != Buckets::kAny || !random_->OneIn(8);
   keys_ = random_->OneIn(3) ? random_->Between(2, 6) : random_->Between(6, 80);
-  if (random_->OneIn(3)) {
+  if (buckets_ == Buckets::kCrossPartition || random_->OneIn(3)) {
     partitions_ = random_->Between(1, 3);
     number_partition_ = random_->OneIn(3);
+    cross_partition_ =
+        buckets_ == Buckets::kCrossPartition || (keyed && buckets_ == Buckets::kAny && random_->OneIn(3));
+    if (cross_partition_) ++partitions_;
   }
   const bool partition_first = random_->OneIn(2);
   const auto add_partition = [&] { AddColumn("p", number_partition_ ? "INT" : "STRING"); };
@@ -51,11 +54,12 @@ void Shape::DrawColumns() {
     case KeyType::kTimestamp: AddColumn("at_time", "TIMESTAMP(3)"), key = {"at_time"}; break;
     case KeyType::kDecimal: AddColumn("id", "DECIMAL(20, 2)"), key = {"id"}; break;
   }
-  if (partitioned()) key.insert(key.begin() + static_cast<int64_t>(random_->Below(key.size() + 1)), "p");
+  if (partitioned() && !cross_partition_)
+    key.insert(key.begin() + static_cast<int64_t>(random_->Below(key.size() + 1)), "p");
   AddColumn("v", "INT");
   if (random_->OneIn(2)) AddColumn("s", "STRING");
   if (random_->OneIn(4)) AddColumn("x", "DOUBLE");
-  if (keyed && random_->OneIn(4)) {
+  if (keyed && !cross_partition_ && random_->OneIn(4)) {
     sequenced_ = true;
     AddColumn("seq", "INT");
     create_.options["sequence.field"] = "seq";
@@ -71,7 +75,7 @@ void Shape::DrawColumns() {
 void Shape::DrawEngine() {
   auto& options = create_.options;
   const uint64_t choice = random_->Below(6);
-  if (choice > 2) return;
+  if (choice > 2 || (cross_partition_ && choice > 0)) return;
   deletes_ = false;
   if (choice == 0) {
     options["merge-engine"] = "first-row";
@@ -120,14 +124,9 @@ void Shape::DrawOptions() {
     options["bucket"] = buckets;
     if (!options.contains("merge-engine")) {
       deletes_ = !random_->OneIn(4);
-      maybe(8, "ignore-delete", "true");
+      if (!cross_partition_) maybe(8, "ignore-delete", "true");
     }
-    // The index of dynamic buckets belongs to one writer.
-    if (random_->OneIn(5)) {
-      options["bucket"] = "-1";
-      maybe(2, "dynamic-bucket.target-row-num", std::to_string(random_->Between(2, 20)));
-      writers_ = 1;
-    }
+    DrawBuckets();
     // A late row after a dropped delete is an exception of its own.
     if (sequenced_ && deletes_) writers_ = 1;
     DrawChanges();
@@ -155,6 +154,23 @@ void Shape::DrawOptions() {
   maybe(6, "metadata.stats-mode", random_->OneIn(2) ? "none" : "truncate(2)");
   maybe(6, "file.compression", random_->OneIn(2) ? "none" : "snappy");
   maybe(8, "parquet.enable.dictionary", "false");
+}
+
+void Shape::DrawBuckets() {
+  auto& options = create_.options;
+  const uint64_t choice = buckets_ == Buckets::kPostponed ? 1 : random_->Below(6);
+  if (cross_partition_ || choice == 0) {
+    options["bucket"] = "-1";
+    if (random_->OneIn(2)) options["dynamic-bucket.target-row-num"] = std::to_string(random_->Between(2, 20));
+    // Its index belongs to one writer.
+    writers_ = 1;
+  } else if (choice == 1) {
+    options["bucket"] = "-2";
+    if (random_->OneIn(2))
+      options["postpone.default-bucket-num"] = std::to_string(random_->Between(1, 3));
+    else
+      options["postpone.target-row-num-per-bucket"] = std::to_string(random_->Between(4, 20));
+  }
 }
 
 // A statement makes fewer snapshots than are always kept: each can be looked at before it ends.

@@ -13,9 +13,17 @@
 
 namespace headrace::laws {
 
+// How rows find their buckets.
+enum class Buckets {
+  kAny,
+  kPostponed,       // rows wait until a compaction assigns their buckets
+  kCrossPartition,  // the key lacks the partition column: a row takes its key along
+};
+
 class Shape {
  public:
-  explicit Shape(Random* random);
+  // With another kind than kAny all tables have that one.
+  explicit Shape(Random* random, Buckets buckets = Buckets::kAny);
 
   const scenario::Statement& create() const { return create_; }
   bool keyed() const { return !create_.primary_key.empty(); }
@@ -25,6 +33,9 @@ class Shape {
 
   // Two jobs would give one key two buckets: the later one would fail, by name.
   bool one_job() const { return keyed() && create_.options.at("bucket") == "-1"; }
+
+  // Whether a prepared commit may be left alone: not where the next one builds on it.
+  bool may_forget_commits() const { return !cross_partition_; }
 
   // Some rows for one write; with `partition` all of them in it.
   std::vector<scenario::Row> Rows(int count, const std::string* partition = nullptr);
@@ -45,12 +56,16 @@ class Shape {
   scenario::Row MakeRow(int8_t kind, int64_t number, const std::string& partition);
   scenario::Cell SequenceCell();
 
+  void DrawBuckets();
+
   Random* random_;
+  Buckets buckets_;
   scenario::Statement create_;
   std::vector<std::pair<std::string, std::string>> columns_;
   KeyType key_type_ = KeyType::kInt;
   int64_t keys_ = 10;
   int64_t partitions_ = 0;
+  bool cross_partition_ = false;
   bool number_partition_ = false;
   bool sequenced_ = false;
   bool grouped_ = false;  // `seq` protects other columns of a partial update

@@ -161,7 +161,9 @@ class Trial {
     while (latest->has_value() && seen_ < (*latest)->value && !result_.failure.has_value()) {
       const auto snapshot = ReadSnapshot(table, SnapshotId(seen_ + 1));
       if (!snapshot.ok()) return Fail(kSnapshotLaw, snapshot.status().message(), {Check()});
-      const Status observed = model_->Observe(*snapshot);
+      const auto rows_wait = model_->postponed() ? RowsWait(table, *snapshot) : Result<bool>(false);
+      if (!rows_wait.ok()) return Fail(kSnapshotLaw, rows_wait.status().message(), {Check()});
+      const Status observed = model_->Observe(*snapshot, *rows_wait);
       if (!observed.ok()) return Fail(kSnapshotLaw, observed.message(), {ReadOf({}, model_->latest())});
       ++seen_;
       ++result_.snapshots;
@@ -195,10 +197,19 @@ class Trial {
     if (!then.options.scans_skip_level_zero()) return true;
     bool whole = true;
     const Status visited = VisitLiveFiles(then, snapshot, {}, [&](ManifestEntry&& entry) {
-      whole = whole && entry.file.level.value > 0;
+      whole = whole && (entry.file.level.value > 0 || entry.bucket.value < 0);
       return Status::OK();
     });
     return visited.ok() && whole;
+  }
+
+  static Result<bool> RowsWait(const Table& table, const Snapshot& snapshot) {
+    bool wait = false;
+    HEADRACE_RETURN_NOT_OK(VisitLiveFiles(table, snapshot, {}, [&](ManifestEntry&& entry) {
+      wait = wait || entry.bucket.value < 0;
+      return Status::OK();
+    }));
+    return wait;
   }
 
   // What is deleted is not found by its key either.
