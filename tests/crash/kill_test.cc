@@ -37,14 +37,26 @@ struct Event {
   std::optional<Row> after;
 };
 
-// Events as a source with whole before-images sends them.
-std::vector<Event> MakeEvents(uint64_t seed) {
+// One way to ingest.
+struct Way {
+  std::string name;
+  std::string commit_every;
+  int bad_line_every = 0;  // a line that is no event after that many; 0: none
+  bool postponed = false;  // rows wait for their buckets until a compaction
+  bool moves = false;      // updates move keys between partitions
+};
+std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
+
+// Events as a source with whole before-images sends them. Each row has an amount of its own.
+std::vector<Event> MakeEvents(uint64_t seed, const Way& way) {
   Random random(seed);
   std::map<int64_t, Row> live;
   std::vector<Event> events;
   for (int i = 0; i < kEvents; ++i) {
     const int64_t id = random.Between(1, kKeys);
-    const Row fresh{id, "name-" + std::to_string(random.Below(100'000)), static_cast<int32_t>(i)};
+    const std::string name =
+        way.moves ? "p" + std::to_string(random.Below(3)) : "name-" + std::to_string(random.Below(100'000));
+    const Row fresh{id, name, static_cast<int32_t>(i)};
     const auto row = live.find(id);
     if (row == live.end()) {
       events.push_back({std::nullopt, fresh});
@@ -73,14 +85,6 @@ void AppendImage(std::string_view key, const std::optional<Row>& row, JsonWriter
       .EndObject();
 }
 
-// One way to ingest.
-struct Way {
-  std::string name;
-  std::string commit_every;
-  int bad_line_every = 0;  // a line that is no event after that many; 0: none
-};
-std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
-
 // The lines, and the numbers of those that are no events.
 std::string ToDebezium(const std::vector<Event>& events, const Way& way, std::vector<int64_t>* bad_lines) {
   std::string lines;
@@ -108,6 +112,24 @@ std::vector<Change> ToChanges(const Event& event) {
   return {{Kind::kUpdateBefore, *event.before}, {Kind::kUpdateAfter, *event.after}};
 }
 
+bool IsAdd(Kind kind) { return kind == Kind::kInsert || kind == Kind::kUpdateAfter; }
+
+// Of a key that moves: the deletes that a move brings to the old partition are taken out, with the values of the row that came elsewhere;
+// the rest is put into the order of events, which is not told between partitions.
+std::vector<Change> WithoutMoves(std::vector<Change> changes) {
+  const std::vector<Change> all = changes;
+  std::erase_if(changes, [&](const Change& change) {
+    return change.kind == Kind::kDelete && std::any_of(all.begin(), all.end(), [&](const Change& other) {
+             return IsAdd(other.kind) && other.row.amount == change.row.amount &&
+                    other.row.name != change.row.name;
+           });
+  });
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return std::pair(a.row.amount, !IsAdd(a.kind)) < std::pair(b.row.amount, !IsAdd(b.kind));
+  });
+  return changes;
+}
+
 // The table as the program shows it.
 struct Shown {
   bool exists = false;
@@ -128,7 +150,7 @@ class KillTest : public testing::TestWithParam<Way> {
     random_ = Random(seed_);
     folder_ = std::filesystem::path(testing::TempDir()) / ("headrace-kill-" + NewUuid());
     std::filesystem::create_directories(folder_);
-    events_ = MakeEvents(seed_);
+    events_ = MakeEvents(seed_, GetParam());
     std::ofstream(folder_ / "events.jsonl") << ToDebezium(events_, GetParam(), &bad_lines_);
   }
   void TearDown() override {
@@ -151,13 +173,16 @@ class KillTest : public testing::TestWithParam<Way> {
                                         "--primary-key",
                                         "id",
                                         "--option",
-                                        "bucket=2",
+                                        GetParam().moves       ? "bucket=-1"
+                                        : GetParam().postponed ? "bucket=-2"
+                                                               : "bucket=2",
                                         "--option",
                                         "changelog-producer=input",
                                         "--option",
                                         "num-sorted-run.compaction-trigger=3",
                                         "--commit-every",
                                         GetParam().commit_every};
+    if (GetParam().moves) command.insert(command.end(), {"--partition-by", "name"});
     if (!bad_lines_.empty()) {
       command.insert(command.end(), {"--on-bad-record", "dead-letter=" + DeadLetterFile()});
     }
@@ -184,6 +209,13 @@ class KillTest : public testing::TestWithParam<Way> {
 
   Shown Show() {
     Shown shown;
+    if (GetParam().postponed) {
+      const Ending compacted = Run({"compact", "db.t"});
+      if (compacted.status != 0) {
+        shown.error = compacted.err;
+        return shown;
+      }
+    }
     const Ending read = Run({"read", "db.t", "--format", "jsonl"});
     if (read.status != 0) {
       shown.error = read.err;
@@ -200,6 +232,13 @@ class KillTest : public testing::TestWithParam<Way> {
     for (std::string line; std::getline(lines, line); ++shown.change_count) {
       const Row row = ParseRow(line);
       shown.changes[row.id].push_back({ParseKind(line), row});
+    }
+    if (GetParam().moves) {
+      for (auto& [id, of_id] : shown.changes) {
+        const size_t before = of_id.size();
+        of_id = WithoutMoves(std::move(of_id));
+        shown.change_count -= static_cast<int64_t>(before - of_id.size());
+      }
     }
     return shown;
   }
@@ -237,6 +276,8 @@ class KillTest : public testing::TestWithParam<Way> {
         state.erase(event.before->id);
       }
     }
+    if (GetParam().moves)
+      for (auto& [id, of_id] : expected) of_id = WithoutMoves(std::move(of_id));
     EXPECT_EQ(counted, shown.change_count) << "an event is there in half, or more changes than events bring";
     EXPECT_EQ(shown.changes, expected) << "not the changes of the first " << events << " events";
     std::vector<Row> rows;
@@ -314,12 +355,14 @@ class KillTest : public testing::TestWithParam<Way> {
 
 std::string NameOfWay(const testing::TestParamInfo<Way>& info) { return info.param.name; }
 
-// Forty kills in all, unless more are asked for.
+// Seventy kills in all, unless more are asked for.
 class KilledIngest : public KillTest {};
-INSTANTIATE_TEST_SUITE_P(Committing, KilledIngest,
-                         testing::Values(Way{"ByRows", "100"}, Way{"ByTime", "30ms"},
-                                         Way{"WithDeadLetters", "100", 37}),
-                         NameOfWay);
+INSTANTIATE_TEST_SUITE_P(
+    Committing, KilledIngest,
+    testing::Values(Way{"ByRows", "100"}, Way{"ByTime", "30ms"}, Way{"WithDeadLetters", "100", 37},
+                    Way{.name = "PostponedBuckets", .commit_every = "100", .postponed = true},
+                    Way{.name = "MovingKeys", .commit_every = "100", .moves = true}),
+    NameOfWay);
 
 TEST_P(KilledIngest, EndsInTheSameTableWhenStartedAgain) {
   int64_t whole_us = MeasureIngest();
@@ -334,7 +377,11 @@ TEST_P(KilledIngest, EndsInTheSameTableWhenStartedAgain) {
 }
 
 class KilledCompaction : public KillTest {};
-INSTANTIATE_TEST_SUITE_P(After, KilledCompaction, testing::Values(Way{"AnIngest", "100"}), NameOfWay);
+INSTANTIATE_TEST_SUITE_P(After, KilledCompaction,
+                         testing::Values(Way{"AnIngest", "100"}, Way{.name = "AnIngestOfMovingKeys",
+                                                                     .commit_every = "100",
+                                                                     .moves = true}),
+                         NameOfWay);
 
 TEST_P(KilledCompaction, ChangesNothingThatIsRead) {
   int64_t whole_us = MeasureIngest();
@@ -352,6 +399,30 @@ TEST_P(KilledCompaction, ChangesNothingThatIsRead) {
   EXPECT_EQ(Run({"compact", "db.t", "--full"}).status, 0);
   EXPECT_EQ(CheckPrefix(Show()), kEvents);
   CheckLeftovers();
+}
+
+// The compaction that gives waiting rows their buckets: killed at any moment, the next one gives each its bucket once.
+class KilledAssignment : public KillTest {};
+INSTANTIATE_TEST_SUITE_P(
+    Of, KilledAssignment,
+    testing::Values(Way{.name = "PostponedRows", .commit_every = "100", .postponed = true}), NameOfWay);
+
+TEST_P(KilledAssignment, LosesNoRowAndShowsNoneTwice) {
+  const int wanted = KillsWanted(kKillsOfCompactions);
+  int64_t whole_us = MeasureIngest() / 4;
+  int hits = 0;
+  for (int tries = 0; hits < wanted && tries < 20 + 4 * wanted && !HasFailure(); ++tries) {
+    warehouse_ = "waiting-" + NewUuid();
+    ExpectDone(Run(IngestCommand()));
+    const Ending ending = Run({"compact", "db.t", "--full"}, random_.Between(0, whole_us));
+    EXPECT_TRUE(ending.killed || ending.status == 0) << ending.err;
+    hits += ending.killed ? 1 : 0;
+    whole_us = ending.killed ? whole_us + whole_us / 8 : std::max(whole_us / 2, kLeastWholeUs);
+    EXPECT_EQ(CheckPrefix(Show()), kEvents);
+    CheckLeftovers();
+  }
+  std::cout << hits << " kills" << std::endl;
+  EXPECT_GT(hits, 0);
 }
 
 }  // namespace

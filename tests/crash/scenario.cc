@@ -17,6 +17,7 @@
 #include "ingest/jobs.h"
 #include "tests/crash/story.h"
 #include "tests/crash/teller.h"
+#include "write/postpone_compaction.h"
 #include "write/session.h"
 
 namespace headrace::crash {
@@ -47,6 +48,18 @@ Status Fill(const StorePtr& store, int steps, bool has_key = true) {
   return Tell(store, FilledStory(steps, has_key), OnFailure::kEnd).error;
 }
 
+// Rows that wait for their buckets.
+Story PostponedStory(int steps) {
+  return MakeStory("postponed", kSeed + 1, steps, true,
+                   {{"bucket", "-2"}, {"postpone.default-bucket-num", "2"}, {"changelog-producer", "input"}});
+}
+
+// Keys that move between partitions.
+Story MovingStory(int steps) {
+  return MakeStory("moving", kSeed + 2, steps, true,
+                   {{"bucket", "-1"}, {"num-sorted-run.compaction-trigger", "2"}}, "name", /*moves=*/true);
+}
+
 // ---- one function a scenario -----------------------------------------------------------------------------------------------
 
 Status Create(const StorePtr& store) {
@@ -70,15 +83,19 @@ Status Alter(const StorePtr& store) {
   return AlterOptions(table, {{"snapshot.num-retained.min", "3"}, {"my.key", "x"}}, {}).status();
 }
 
+// Rows that wait get their buckets first.
 Status CompactTable(const StorePtr& store, bool full) {
   HEADRACE_ASSIGN_OR_RETURN(Table table, CatalogOf(store).OpenTable(kTable, Access::kWrite));
   table.options.write_only = false;
   MemoryBudget budget(int64_t{64} << 20);
-  HEADRACE_ASSIGN_OR_RETURN(const auto session,
-                            WriteSession::Open(table, {.commit_user = "compactor-" + NewUuid(),
-                                                       .budget = &budget,
-                                                       .compactors = nullptr,
-                                                       .pool = nullptr}));
+  const SessionOptions options = {
+      .commit_user = "compactor-" + NewUuid(), .budget = &budget, .compactors = nullptr, .pool = nullptr};
+  if (table.options.bucket == -2) {
+    HEADRACE_RETURN_NOT_OK(MovePostponedRows(table, options).status());
+    HEADRACE_ASSIGN_OR_RETURN(const auto counts, BucketCounts(table));
+    table.options.bucket = counts.begin()->second;
+  }
+  HEADRACE_ASSIGN_OR_RETURN(const auto session, WriteSession::Open(table, options));
   HEADRACE_RETURN_NOT_OK(session->Compact(full));
   HEADRACE_ASSIGN_OR_RETURN(const PreparedCommit prepared, session->PrepareCommit(1, true));
   return session->Commit(prepared).status();
@@ -165,6 +182,11 @@ Status ExpireOld(const StorePtr& store) {
 }  // namespace
 
 std::vector<Scenario> AllScenarios() {
+  const auto tells = [](Story story) {
+    return [story = std::move(story)](const StorePtr& store) {
+      return Tell(store, story, OnFailure::kEnd).error;
+    };
+  };
   const auto nothing = [](const StorePtr&) { return Status::OK(); };
   const auto filled = [](const StorePtr& store) { return Fill(store, 4); };
   const auto filled_append = [](const StorePtr& store) { return Fill(store, 4, false); };
@@ -184,6 +206,15 @@ std::vector<Scenario> AllScenarios() {
       {"FullCompaction", filled, [](const StorePtr& store) { return CompactTable(store, true); }},
       {"Overwrite", filled, Overwrite},
       {"EmptyCommit", filled, MovePosition},
+      {"PostponedRows", tells(PostponedStory(1)), tells(PostponedStory(4)), true},
+      {"PostponedCompaction",
+       [tells](const StorePtr& store) -> Status {
+         HEADRACE_RETURN_NOT_OK(tells(PostponedStory(2))(store));
+         HEADRACE_RETURN_NOT_OK(CompactTable(store, false));
+         return tells(PostponedStory(4))(store);
+       },
+       [](const StorePtr& store) { return CompactTable(store, true); }, true},
+      {"KeysThatMove", tells(MovingStory(1)), tells(MovingStory(4)), true},
       {"Ingest", Create, RunJob, true},
       {"DropJob", ingested, DropTheJob},
       {.name = "Expire", .prepare = filled, .act = ExpireOld, .first_that_stays = 4},

@@ -12,8 +12,9 @@ namespace {
 bool IsAdd(Kind kind) { return kind == Kind::kInsert || kind == Kind::kUpdateAfter; }
 
 // With the partition column in the key, a row must keep its partition for life.
-std::string NameFor(int64_t id, const std::string& partition_column, Random* random) {
-  if (!partition_column.empty()) return "p" + std::to_string(id % 2);
+std::string NameFor(int64_t id, const Story& story, Random* random) {
+  if (story.moves) return "p" + std::to_string(random->Below(3));
+  if (!story.partition_column.empty()) return "p" + std::to_string(id % 2);
   return "name-" + std::to_string(random->Below(1000));
 }
 
@@ -33,7 +34,7 @@ NewTable Story::Table() const {
   table.fields = ParseColumns("id BIGINT NOT NULL, name STRING NOT NULL, amount INT").ValueOrDie();
   if (has_key) table.primary_keys = {"id"};
   if (!partition_column.empty()) table.partition_keys = {partition_column};
-  if (has_key && !partition_column.empty()) table.primary_keys.push_back(partition_column);
+  if (has_key && !partition_column.empty() && !moves) table.primary_keys.push_back(partition_column);
   table.options = options;
   return table;
 }
@@ -75,10 +76,11 @@ Model ModelOf(const Story& story) {
 }
 
 Story MakeStory(std::string name, uint64_t seed, int steps, bool has_key,
-                std::map<std::string, std::string> options, std::string partition_column) {
+                std::map<std::string, std::string> options, std::string partition_column, bool moves) {
   Story story{.name = std::move(name),
               .has_key = has_key,
               .partition_column = std::move(partition_column),
+              .moves = moves,
               .options = std::move(options),
               .steps = {}};
   Random random(seed);
@@ -92,8 +94,7 @@ Story MakeStory(std::string name, uint64_t seed, int steps, bool has_key,
       const bool fresh = !has_key || live.empty() || random.OneIn(3);
       const int64_t id =
           fresh ? next_id++ : std::next(live.begin(), static_cast<int64_t>(random.Below(live.size())))->first;
-      const Row row{id, NameFor(id, story.partition_column, &random),
-                    static_cast<int32_t>(random.Between(-1000, 1000))};
+      const Row row{id, NameFor(id, story, &random), static_cast<int32_t>(random.Between(-1000, 1000))};
       if (fresh) {
         step.changes.push_back({Kind::kInsert, row});
         live[id] = row;

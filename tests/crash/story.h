@@ -41,6 +41,7 @@ struct Story {
   std::string name;
   bool has_key = true;
   std::string partition_column;  // "" or "name"
+  bool moves = false;            // the key lacks the partition column, and updates change it
   std::map<std::string, std::string> options;
   std::vector<Step> steps;
 
@@ -73,6 +74,7 @@ Model ModelOf(const Story& story);  // after all of its steps
 
 // Random inserts, updates (both images), deletes and, at every third step, a full compaction. The same seed gives the same story.
 Story MakeStory(std::string name, uint64_t seed, int steps, bool has_key,
-                std::map<std::string, std::string> options, std::string partition_column = "");
+                std::map<std::string, std::string> options, std::string partition_column = "",
+                bool moves = false);
 
 }  // namespace headrace::crash
