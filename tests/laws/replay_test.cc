@@ -1,10 +1,16 @@
 // The rows that Java wrote into a fixture, written again by Headrace: the same snapshots, and trees of the same shape.
 //
 // Kinds, identifiers, record counts and the rows and sequence numbers on each level of each bucket must be equal after every commit. It
-// shows that sequence numbers, flushes, the choice of compactions and their timing are Java's. Files are of slightly other sizes, so tables
-// whose choices hang on sizes close to a bound are not in the list.
+// shows that sequence numbers, flushes, the choice of compactions and their timing are Java's. Files are of slightly other sizes, so of tables
+// whose choices hang on sizes close to a bound the rows alone are held against Java's, after every commit.
+//
+// Not in the lists, exactly: partial-update/groups_remove, since 1.3.1 loses the sequence of a delete that it merges in its buffer, and the row
+// comes back (2.x keeps it, as we do); of aggregation/* the columns hll and theta, which are refused, and listagg_distinct, whose `distinct`
+// 1.3.1 does not heed.
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <sstream>
 
 #include <arrow/array.h>
@@ -162,35 +168,91 @@ std::vector<std::string> RowsOf(const Table& table, const Snapshot& snapshot,
   return lines;
 }
 
-class Replay : public ::testing::TestWithParam<const char*> {};
+using Commits = std::map<int64_t, std::vector<InputRow>>;
 
-TEST_P(Replay, MakesTheSnapshotsThatJavaMade) {
-  const std::string name = GetParam();
-  const std::string fixture = name.substr(0, name.find('/')), table_name = name.substr(name.find('/') + 1);
-  const fs::path folder = fs::path(HEADRACE_FIXTURES) / fixture;
-  const auto clock = std::make_shared<ManualClock>(1);
-  const Table javas =
-      Must(OpenTableAt(std::make_shared<LocalStore>(), clock,
-                       (folder / "warehouse/peer.db" / table_name).string(), name, Access::kRead));
-  Catalog catalog(std::make_shared<MemoryStore>(), clock, "/w");
-  const Table ours = Must(catalog.CreateTable({"db", "t"}, WithoutSketches(*javas.schema)));
-  MemoryBudget budget(256 << 20);
-  const auto session = Must(WriteSession::Open(
-      ours, {.commit_user = "u", .budget = &budget, .compactors = nullptr, .pool = nullptr}));
-
-  std::map<int64_t, std::vector<InputRow>> commits;
-  for (InputRow& row : ReadInput(folder / "input" / (table_name + ".jsonl"), *ours.schema))
-    commits[row.commit].push_back(std::move(row));
-  for (const auto& [identifier, rows] : commits) {
-    ASSERT_TRUE(WriteAll(session.get(), ours, rows).ok());
-    Must(session->Commit(Must(session->PrepareCommit(identifier, /*wait_for_compaction=*/true))));
+class Replay : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const std::string name = GetParam();
+    const std::string fixture = name.substr(0, name.find('/')), table = name.substr(name.find('/') + 1);
+    const fs::path folder = fs::path(HEADRACE_FIXTURES) / fixture;
+    const auto clock = std::make_shared<ManualClock>(1);
+    javas_ = Must(OpenTableAt(std::make_shared<LocalStore>(), clock,
+                              (folder / "warehouse/peer.db" / table).string(), name, Access::kRead));
+    Catalog catalog(std::make_shared<MemoryStore>(), clock, "/w");
+    ours_ = Must(catalog.CreateTable({"db", "t"}, WithoutSketches(*javas_.schema)));
+    for (InputRow& row : ReadInput(folder / "input" / (table + ".jsonl"), *ours_.schema))
+      commits_[row.commit].push_back(std::move(row));
   }
 
-  for (const SnapshotId id : Must(ListSnapshotIds(javas))) {
-    const Snapshot expected = Must(ReadSnapshot(javas, id));
-    if (!commits.contains(expected.commit_identifier) ||
-        expected.commit_user != Must(ReadSnapshot(javas, SnapshotId(1))).commit_user)
-      break;
+  void WriteEach(const std::set<int64_t>& compacted = {},
+                 const std::function<void(int64_t identifier)>& committed = {}) {
+    MemoryBudget budget(256 << 20);
+    const auto session = Must(WriteSession::Open(
+        ours_, {.commit_user = "u", .budget = &budget, .compactors = nullptr, .pool = nullptr}));
+    for (const auto& [identifier, rows] : commits_) {
+      ASSERT_TRUE(WriteAll(session.get(), ours_, rows).ok());
+      if (compacted.contains(identifier)) ASSERT_TRUE(session->Compact(/*full=*/true).ok());
+      Must(session->Commit(Must(session->PrepareCommit(identifier, /*wait_for_compaction=*/true))));
+      if (committed) committed(identifier);
+    }
+  }
+
+  // Those that Java's one writer made of the input.
+  std::vector<Snapshot> JavasSnapshots() const {
+    std::vector<Snapshot> snapshots;
+    for (const SnapshotId id : Must(ListSnapshotIds(javas_))) {
+      Snapshot snapshot = Must(ReadSnapshot(javas_, id));
+      if (!commits_.contains(snapshot.commit_identifier) ||
+          (!snapshots.empty() && snapshot.commit_user != snapshots.front().commit_user))
+        break;
+      snapshots.push_back(std::move(snapshot));
+    }
+    return snapshots;
+  }
+
+  Table javas_, ours_;
+  Commits commits_;
+};
+
+std::string NameOfTable(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+// Where Java's choice of compactions hangs on the sizes of its files: rows alone, and compactions with the commits that Java compacted, since a
+// late row's fate hangs on whether a delete has been dropped.
+class ReplayedRows : public Replay {};
+
+TEST_P(ReplayedRows, AreThoseOfJavaAfterEachCommit) {
+  std::map<int64_t, Snapshot> last;
+  std::set<int64_t> compacted;
+  for (const Snapshot& snapshot : JavasSnapshots()) {
+    last[snapshot.commit_identifier] = snapshot;
+    if (snapshot.commit_kind == CommitKind::kCompact) compacted.insert(snapshot.commit_identifier);
+  }
+  EXPECT_FALSE(last.empty());
+  WriteEach(compacted, [&](int64_t identifier) {
+    SCOPED_TRACE("commit " + std::to_string(identifier));
+    if (!last.contains(identifier)) return;
+    EXPECT_EQ(RowsOf(ours_, *Must(ReadLatestSnapshot(ours_)), ours_.schema->fields),
+              RowsOf(javas_, last.at(identifier), ours_.schema->fields));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, ReplayedRows,
+                         ::testing::Values("aggregation/agg_inserts", "partial-update/nulls",
+                                           "dedup-sequence/two_fields", "keys-mod/m_int",
+                                           "keys-mod/m_bigint"),
+                         NameOfTable);
+
+TEST_P(Replay, MakesTheSnapshotsThatJavaMade) {
+  const Table &javas = javas_, &ours = ours_;
+  WriteEach();
+  for (const Snapshot& expected : JavasSnapshots()) {
+    const SnapshotId id = expected.id;
     SCOPED_TRACE("snapshot " + std::to_string(id.value));
     const auto made = FindSnapshot(ours, id);
     ASSERT_TRUE(made.ok() && made->has_value());
@@ -214,13 +276,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "partial-update/groups_two_fields", "partial-update/groups_aggregate",
                       "partial-update/groups_aggregate_unmerged", "partial-update/groups_default_aggregate",
                       "partial-update/sequence", "aggregation/agg_inserts_unmerged",
-                      "aggregation/agg_retract", "aggregation/agg_retract_unmerged"),
-    [](const auto& info) {
-      std::string name = info.param;
-      for (char& c : name)
-        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-      return name;
-    });
+                      "aggregation/agg_retract", "aggregation/agg_retract_unmerged", "dedup-sequence/two_fields_unmerged"),
+    NameOfTable);
 
 }  // namespace
 }  // namespace headrace
