@@ -1,6 +1,7 @@
 // Lookups as a server uses them: one engine, snapshots pinned, many threads, a writer and its compactions beside them.
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include <unistd.h>
@@ -191,21 +192,53 @@ TEST_P(BesideAWriter, LookupsSeeWholeCommitsAndNeverGoBack) {
     EXPECT_EQ(newest, kCommits);
   };
   const auto scan = [&] {
+    int64_t newest = 0;
     while (!done) {
       const auto reader = table->Read({});
       ASSERT_TRUE(reader.ok()) << reader.status();
-      std::shared_ptr<arrow::RecordBatch> batch;
-      do {
-        ASSERT_TRUE((*reader)->ReadNext(&batch).ok());
-      } while (batch != nullptr);
+      std::set<int64_t> ids, values;
+      int64_t rows = 0;
+      for (std::shared_ptr<arrow::RecordBatch> batch;;) {
+        const Status read = (*reader)->ReadNext(&batch);
+        ASSERT_TRUE(read.ok()) << read;
+        if (batch == nullptr) break;
+        rows += batch->num_rows();
+        for (int64_t row = 0; row < batch->num_rows(); ++row) {
+          ids.insert(static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(row));
+          values.insert(ValueIn(*batch, row));
+        }
+      }
+      if (rows == 0) continue;
+      ASSERT_EQ(rows, kIds);
+      ASSERT_EQ(static_cast<int64_t>(ids.size()), kIds);
+      ASSERT_EQ(values.size(), 1u);
+      ASSERT_GE(*values.begin(), newest);
+      newest = *values.begin();
+    }
+  };
+  // Another compactor than the writer's own: either may lose a race, and loses nothing by it.
+  const auto compact = [&] {
+    for (bool full = false; !done; full = !full) {
+      const auto compacted = table->Compact(full);
+      ASSERT_TRUE(compacted.ok() || KindOf(compacted.status()) == ErrorKind::kCommitConflict)
+          << compacted.status();
     }
   };
   std::vector<std::thread> threads;
   threads.emplace_back(look, 1);
   threads.emplace_back(look, 2);
   threads.emplace_back(scan);
+  threads.emplace_back(compact);
   writing.join();
   for (std::thread& thread : threads) thread.join();
+  // Rows, changes, vectors and levels of every snapshot agree.
+  CheckOptions all;
+  all.data = all.changelog = all.all = true;
+  const auto report = table->Check(all);
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const Finding& finding : report->findings)
+    EXPECT_NE(finding.severity, Severity::kDamage)
+        << finding.kind << " " << finding.file << ": " << finding.found << ", expected " << finding.expected;
 }
 
 // With vectors the files move between levels while they are asked.
@@ -213,7 +246,9 @@ INSTANTIATE_TEST_SUITE_P(
     Tables, BesideAWriter,
     testing::Values(std::map<std::string, std::string>{},
                     std::map<std::string, std::string>{{"deletion-vectors.enabled", "true"}},
-                    std::map<std::string, std::string>{{"changelog-producer", "lookup"}}));
+                    std::map<std::string, std::string>{{"changelog-producer", "lookup"}},
+                    std::map<std::string, std::string>{{"deletion-vectors.enabled", "true"},
+                                                       {"changelog-producer", "lookup"}}));
 
 }  // namespace
 }  // namespace headrace
