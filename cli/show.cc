@@ -68,7 +68,12 @@ Result<int> RunShow(const Arguments& arguments, Session& session) {
 std::string RunLine(const RunInfo& run) {
   std::string line =
       "  L" + std::to_string(run.level) + "  " + Counted(run.files, "file") + ", " + Counted(run.rows, "row");
-  if (run.deletes && *run.deletes > 0) line += " (" + Counted(*run.deletes, "delete") + ")";
+  std::string gone = run.deletes && *run.deletes > 0 ? Counted(*run.deletes, "delete") : "";
+  if (!run.marked || *run.marked > 0)
+    gone += (gone.empty() ? "" : ", ") + (run.marked ? CountText(*run.marked) : std::string("some")) +
+            " marked deleted";
+  const int64_t live = run.rows - run.deletes.value_or(0) - run.marked.value_or(0);
+  if (!gone.empty()) line += " (" + gone + ": at most " + CountText(live) + " live)";
   line += ", " + BytesText(run.bytes);
   if (!run.min_key.empty() || !run.max_key.empty()) {
     line += ", keys " + (run.min_key == run.max_key ? run.min_key : run.min_key + " … " + run.max_key);

@@ -149,6 +149,7 @@ struct RunInfo {
   int64_t files = 0;
   int64_t rows = 0;
   std::optional<int64_t> deletes;
+  std::optional<int64_t> marked;  // deleted by position, by deletion vectors; nothing: not told of every file
   int64_t bytes = 0;
   std::string min_key;  // empty for append tables
   std::string max_key;

@@ -4,6 +4,7 @@
 
 #include <arrow/record_batch.h>
 
+#include "api/marked_rows.h"
 #include "api/open_table.h"
 #include "api/sheet.h"
 #include "base/json.h"
@@ -63,6 +64,13 @@ Result<SheetCell> StatsCell(const SimpleStats& stats, const std::optional<std::v
   return says_something ? SheetCell(std::move(json).Finish()) : SheetCell();
 }
 
+// Of all rows in the files, older versions of keys and deletes among them, those that no deletion vector marks.
+SheetCell LiveAtMost(const Table& table, const Snapshot& snapshot) {
+  const auto marked = MarkedRows::Of(table, snapshot);
+  if (!marked.ok() || !snapshot.total_record_count) return SheetCell();
+  return *snapshot.total_record_count - marked->known();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<arrow::RecordBatch>> SchemasOf(const Table& table) {
@@ -94,6 +102,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> SnapshotsOf(const Table& table) {
                {"identifier", true},
                {"schema_id", true},
                {"total_rows", true},
+               {"live_at_most", true},
                {"delta_rows", true},
                {"changelog_rows", true},
                {"watermark", true}});
@@ -104,7 +113,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> SnapshotsOf(const Table& table) {
     const Snapshot& snapshot = *found;
     sheet.Add({id.value, std::string(NameOf(snapshot.commit_kind)), TimeText(snapshot.time_millis),
                snapshot.commit_user, snapshot.commit_identifier, snapshot.schema_id.value,
-               CellOf(snapshot.total_record_count), CellOf(snapshot.delta_record_count),
+               CellOf(snapshot.total_record_count), LiveAtMost(table, snapshot), CellOf(snapshot.delta_record_count),
                CellOf(snapshot.changelog_record_count), CellOf(snapshot.watermark)});
   }
   return sheet.Finish();
@@ -136,6 +145,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> FilesOf(const Table& table, std::opt
                {"file"},
                {"rows", true},
                {"delete_rows", true},
+               {"marked_rows", true},
+               {"live_at_most", true},
                {"bytes", true},
                {"min_key"},
                {"max_key"},
@@ -149,6 +160,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> FilesOf(const Table& table, std::opt
   HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table, snapshot_id));
   if (!snapshot) return sheet.Finish();
   HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> entries, LiveFiles(table, *snapshot));
+  HEADRACE_ASSIGN_OR_RETURN(const MarkedRows marked_rows, MarkedRows::Of(table, *snapshot));
   std::stable_sort(entries.begin(), entries.end(), [](const ManifestEntry& a, const ManifestEntry& b) {
     return std::tie(a.partition, a.bucket, a.file.level, a.file.min_sequence) <
            std::tie(b.partition, b.bucket, b.file.level, b.file.min_sequence);
@@ -169,8 +181,10 @@ Result<std::shared_ptr<arrow::RecordBatch>> FilesOf(const Table& table, std::opt
     if (file.creation_local_ms) {
       created = ToText(Timestamp{*file.creation_local_ms, 0}, MillisecondsOf(TypeRoot::kTimestamp));
     }
+    const std::optional<int64_t> marked = marked_rows.In(file.name);
+    const int64_t live = file.row_count - file.delete_row_count.value_or(0) - marked.value_or(0);
     sheet.Add({partition, int64_t{entry.bucket.value}, int64_t{entry.total_buckets},
-               int64_t{file.level.value}, file.name, file.row_count, CellOf(file.delete_row_count),
+               int64_t{file.level.value}, file.name, file.row_count, CellOf(file.delete_row_count), CellOf(marked), live,
                file.size_bytes, min_key, max_key, file.min_sequence, file.max_sequence, file.schema_id.value,
                source, created, key_stats, value_stats});
   }

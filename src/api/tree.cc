@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/marked_rows.h"
 #include "api/open_table.h"
 #include "catalog/snapshots.h"
 #include "lsm/append_compaction.h"
@@ -13,10 +14,11 @@
 namespace headrace {
 namespace {
 
-Result<RunInfo> InfoOf(const Table& table, const SortedRun& run) {
+Result<RunInfo> InfoOf(const Table& table, const SortedRun& run, const MarkedRows& marked_rows) {
   RunInfo info;
   info.level = run.level.value;
   info.deletes = 0;
+  info.marked = 0;
   info.min_sequence = run.files.front()->meta.min_sequence;
   for (const TreeFilePtr& file : run.files) {
     const DataFileMeta& meta = file->meta;
@@ -26,6 +28,8 @@ Result<RunInfo> InfoOf(const Table& table, const SortedRun& run) {
     info.min_sequence = std::min(info.min_sequence, meta.min_sequence);
     info.max_sequence = std::max(info.max_sequence, meta.max_sequence);
     const bool known = info.deletes && meta.delete_row_count;
+    const std::optional<int64_t> marked = marked_rows.In(meta.name);
+    info.marked = info.marked && marked ? std::optional(*info.marked + *marked) : std::nullopt;
     info.deletes = known ? std::optional(*info.deletes + *meta.delete_row_count) : std::nullopt;
   }
   HEADRACE_ASSIGN_OR_RETURN(info.min_key, KeyText(table, run.files.front()->meta.min_key));
@@ -33,9 +37,10 @@ Result<RunInfo> InfoOf(const Table& table, const SortedRun& run) {
   return info;
 }
 
-// Newest first. The files of an append table have no keys and are one run.
-Result<std::vector<SortedRun>> RunsOf(const Table& table, const std::vector<DataFileMeta>& files) {
-  if (table.schema->has_primary_key()) {
+// Newest first. The files of an append table have no keys and are one run; so are those in which rows wait for a bucket, as they came.
+Result<std::vector<SortedRun>> RunsOf(const Table& table, BucketId bucket,
+                                      const std::vector<DataFileMeta>& files) {
+  if (table.schema->has_primary_key() && bucket.value >= 0) {
     HEADRACE_ASSIGN_OR_RETURN(const KeyOrder order,
                               KeyOrder::OfKey(table.schema->TypesOf(table.schema->TrimmedPrimaryKeys())));
     HEADRACE_ASSIGN_OR_RETURN(const Levels levels, Levels::Make(order, files, table.options.num_levels));
@@ -43,7 +48,7 @@ Result<std::vector<SortedRun>> RunsOf(const Table& table, const std::vector<Data
   }
   if (files.empty()) return std::vector<SortedRun>();
   SortedRun run;
-  for (const DataFileMeta& meta : InSequenceOrder(files)) {
+  for (const DataFileMeta& meta : bucket.value == -2 ? files : InSequenceOrder(files)) {
     run.files.push_back(std::make_shared<const TreeFile>(TreeFile{meta, {}, {}}));
   }
   return std::vector<SortedRun>{std::move(run)};
@@ -88,15 +93,16 @@ Result<std::vector<BucketInfo>> ReadTree(const Table& table, std::optional<int64
     bucket.files.push_back(std::move(entry.file));
   }
 
+  HEADRACE_ASSIGN_OR_RETURN(const MarkedRows marked_rows, MarkedRows::Of(table, *snapshot));
   std::vector<BucketInfo> infos;
   for (const auto& [key, bucket] : buckets) {
     BucketInfo info;
     HEADRACE_ASSIGN_OR_RETURN(info.partition, PartitionText(table, key.first));
     info.bucket = key.second.value;
     info.total_buckets = bucket.total_buckets;
-    HEADRACE_ASSIGN_OR_RETURN(const std::vector<SortedRun> runs, RunsOf(table, bucket.files));
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<SortedRun> runs, RunsOf(table, key.second, bucket.files));
     for (const SortedRun& run : runs) {
-      HEADRACE_ASSIGN_OR_RETURN(RunInfo run_info, InfoOf(table, run));
+      HEADRACE_ASSIGN_OR_RETURN(RunInfo run_info, InfoOf(table, run, marked_rows));
       info.runs.push_back(std::move(run_info));
     }
     const auto counts = changelogs.find(key);

@@ -144,6 +144,38 @@ class Commands(ProgramCase):
         self.assertIn("L0", drawing)
         self.assertIn("changelog", drawing)
 
+    def test_rows_that_vectors_mark_are_not_counted_as_live(self):
+        self.run_program("create", "d.v", "--schema", "id INT, v STRING", "--primary-key", "id", "--option", "bucket=1",
+                         "--option", "deletion-vectors.enabled=true")
+        self.ingest_lines("d.v", [{"id": i, "v": "a"} for i in range(10)])
+        self.run_program("compact", "d.v", "--full")
+        self.assertEqual(self.rows("show", "snapshots", "d.v")[-1]["live_at_most"], 10)
+        self.ingest_lines("d.v", [{"id": i, "v": "b"} for i in range(3)], name="more.jsonl")
+        files = self.rows("show", "files", "d.v")
+        self.assertEqual(sum(f["rows"] for f in files), 13)
+        self.assertEqual(sum(f["marked_rows"] for f in files), 3)
+        self.assertEqual(sum(f["live_at_most"] for f in files), 10)
+        newest = self.rows("show", "snapshots", "d.v")[-1]
+        self.assertEqual((newest["total_rows"], newest["live_at_most"]), (13, 10))
+        self.assertIn("10 rows (3 marked deleted: at most 7 live)", self.run_program("inspect", "d.v").stdout)
+        self.assertEqual(len(self.rows("read", "d.v")), 10)
+
+    def test_inspect_draws_rows_that_wait_for_their_buckets(self):
+        self.run_program("create", "d.w", "--schema", "id STRING", "--primary-key", "id", "--option", "bucket=-2")
+        self.ingest_lines("d.w", [{"id": "z"}, {"id": "a"}])
+        self.assertIn("2 rows", self.run_program("inspect", "d.w").stdout)
+
+    def test_a_limit_counts_live_rows(self):
+        for fixture, name in (("dv-pk-bitmap64", "t_none"), ("dv-append", "t64"), ("index-bitmap", "pk")):
+            table = FIXTURES / fixture / "warehouse" / "peer.db" / name
+            with self.subTest(fixture=fixture, table=name):
+                every = self.rows("read", table)
+                for limit in (1, 2, 7, len(every) - 1, len(every), len(every) + 5):
+                    some = self.rows("read", table, "--limit", limit)
+                    self.assertEqual(len(some), min(limit, len(every)))
+                    for row in some:
+                        self.assertIn(row, every)
+
     def test_partitions_are_shown_as_their_values(self):
         self.run_program("create", "d.p", "--schema", "id INT, day DATE", "--primary-key", "id,day", "--partition-by", "day", "--option", "bucket=1")
         self.ingest_lines("d.p", [{"id": 1, "day": "2026-11-27"}])
