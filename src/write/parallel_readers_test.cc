@@ -30,7 +30,8 @@ IntRows ReadSplit(const Table& table, const Split& split) {
     const auto& ids = static_cast<const arrow::Int32Array&>(*batch->column(0));
     const auto& values = static_cast<const arrow::Int32Array&>(*batch->column(1));
     for (int64_t i = 0; i < batch->num_rows(); ++i)
-      EXPECT_TRUE(rows.emplace(ids.Value(i), values.Value(i)).second) << "twice in one split: " << ids.Value(i);
+      EXPECT_TRUE(rows.emplace(ids.Value(i), values.Value(i)).second)
+          << "twice in one split: " << ids.Value(i);
   }
   return rows;
 }
