@@ -113,8 +113,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> SnapshotsOf(const Table& table) {
     const Snapshot& snapshot = *found;
     sheet.Add({id.value, std::string(NameOf(snapshot.commit_kind)), TimeText(snapshot.time_millis),
                snapshot.commit_user, snapshot.commit_identifier, snapshot.schema_id.value,
-               CellOf(snapshot.total_record_count), LiveAtMost(table, snapshot), CellOf(snapshot.delta_record_count),
-               CellOf(snapshot.changelog_record_count), CellOf(snapshot.watermark)});
+               CellOf(snapshot.total_record_count), LiveAtMost(table, snapshot),
+               CellOf(snapshot.delta_record_count), CellOf(snapshot.changelog_record_count),
+               CellOf(snapshot.watermark)});
   }
   return sheet.Finish();
 }
@@ -184,9 +185,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> FilesOf(const Table& table, std::opt
     const std::optional<int64_t> marked = marked_rows.In(file.name);
     const int64_t live = file.row_count - file.delete_row_count.value_or(0) - marked.value_or(0);
     sheet.Add({partition, int64_t{entry.bucket.value}, int64_t{entry.total_buckets},
-               int64_t{file.level.value}, file.name, file.row_count, CellOf(file.delete_row_count), CellOf(marked), live,
-               file.size_bytes, min_key, max_key, file.min_sequence, file.max_sequence, file.schema_id.value,
-               source, created, key_stats, value_stats});
+               int64_t{file.level.value}, file.name, file.row_count, CellOf(file.delete_row_count),
+               CellOf(marked), live, file.size_bytes, min_key, max_key, file.min_sequence, file.max_sequence,
+               file.schema_id.value, source, created, key_stats, value_stats});
   }
   return sheet.Finish();
 }
