@@ -192,7 +192,9 @@ class Replay : public ::testing::TestWithParam<const char*> {
         ours_, {.commit_user = "u", .budget = &budget, .compactors = nullptr, .pool = nullptr}));
     for (const auto& [identifier, rows] : commits_) {
       ASSERT_TRUE(WriteAll(session.get(), ours_, rows).ok());
-      if (compacted.contains(identifier)) ASSERT_TRUE(session->Compact(/*full=*/true).ok());
+      if (compacted.contains(identifier)) {
+        ASSERT_TRUE(session->Compact(/*full=*/true).ok());
+      }
       Must(session->Commit(Must(session->PrepareCommit(identifier, /*wait_for_compaction=*/true))));
       if (committed) committed(identifier);
     }
@@ -265,18 +267,17 @@ TEST_P(Replay, MakesTheSnapshotsThatJavaMade) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fixtures, Replay,
-    ::testing::Values("lsm-partial/t", "lsm-many-runs/t", "customer-8821-input/customers",
-                      "customer-8821-none/customers", "append-bucketed/t", "append-unaware/t",
-                      "bucket-dynamic/flat", "bucket-dynamic-cross-partition/t", "partitioned/three_levels",
-                      "manifests/merging", "manifests/zstd", "dedup-sequence/ascending",
-                      "dedup-sequence/ascending_unmerged", "dedup-sequence/ignore_delete",
-                      "compress-zstd/t_parquet", "first-row/first_unmerged", "partial-update/nulls_unmerged",
-                      "partial-update/nulls_ignore_delete", "partial-update/nulls_remove_record",
-                      "partial-update/groups", "partial-update/groups_unmerged",
-                      "partial-update/groups_two_fields", "partial-update/groups_aggregate",
-                      "partial-update/groups_aggregate_unmerged", "partial-update/groups_default_aggregate",
-                      "partial-update/sequence", "aggregation/agg_inserts_unmerged",
-                      "aggregation/agg_retract", "aggregation/agg_retract_unmerged", "dedup-sequence/two_fields_unmerged"),
+    ::testing::Values(
+        "lsm-partial/t", "lsm-many-runs/t", "customer-8821-input/customers", "customer-8821-none/customers",
+        "append-bucketed/t", "append-unaware/t", "bucket-dynamic/flat", "bucket-dynamic-cross-partition/t",
+        "partitioned/three_levels", "manifests/merging", "manifests/zstd", "dedup-sequence/ascending",
+        "dedup-sequence/ascending_unmerged", "dedup-sequence/ignore_delete", "compress-zstd/t_parquet",
+        "first-row/first_unmerged", "partial-update/nulls_unmerged", "partial-update/nulls_ignore_delete",
+        "partial-update/nulls_remove_record", "partial-update/groups", "partial-update/groups_unmerged",
+        "partial-update/groups_two_fields", "partial-update/groups_aggregate",
+        "partial-update/groups_aggregate_unmerged", "partial-update/groups_default_aggregate",
+        "partial-update/sequence", "aggregation/agg_inserts_unmerged", "aggregation/agg_retract",
+        "aggregation/agg_retract_unmerged", "dedup-sequence/two_fields_unmerged"),
     NameOfTable);
 
 }  // namespace
