@@ -141,6 +141,38 @@ TEST_F(DataFile, HoldsIntegersAsDeltasWithoutACodecWhereThatIsAskedFor) {
   EXPECT_EQ(group->ColumnChunk(2)->compression(), arrow::Compression::ZSTD);
 }
 
+// Pages that are complete count, in memory as they are: they are most of a row group.
+TEST_F(DataFile, ClosesARowGroupAtItsBytesAndAFileAtItsTarget) {
+  const auto schema = SchemaOf("a BIGINT NOT NULL, b BIGINT NOT NULL", {});
+  for (const int32_t level : {0, 5}) {
+    for (const int64_t target : {int64_t{128} << 20, int64_t{3} << 20}) {
+      options_.target_file_bytes = target;
+      FileWriteSpec spec = Spec(schema);
+      spec.level = Level(level);
+      spec.memory_bytes = 1 << 20;
+      auto writer = OpenRowWriter(spec, 0).ValueOrDie();
+      Random random(5);
+      for (int batch = 0; batch < 125; ++batch) {  // 8 MB that nothing makes smaller
+        arrow::Int64Builder values;
+        for (int row = 0; row < 4000; ++row)
+          ASSERT_TRUE(values.Append(static_cast<int64_t>(random.Next())).ok());
+        const auto column = values.Finish().ValueOrDie();
+        ASSERT_TRUE(
+            writer->Write(*arrow::RecordBatch::Make(ToArrowSchema(schema->fields), 4000, {column, column}))
+                .ok());
+      }
+      const auto files = writer->Close().ValueOrDie();
+      EXPECT_EQ(files.size(), target == 3 << 20 ? 3u : 1u);
+      for (const DataFileMeta& file : files) {
+        EXPECT_LT(file.size_bytes, target + (1 << 20));
+        const auto input = store_.OpenForRead("/t/bucket-0/" + file.name).ValueOrDie();
+        const auto reader = parquet::ParquetFileReader::Open(input);
+        EXPECT_NEAR(reader->metadata()->num_row_groups(), file.size_bytes / 1e6, 2) << file.size_bytes;
+      }
+    }
+  }
+}
+
 // Customers with a composite key whose declared order is not the column order.
 constexpr char kOrders[] =
     "customer STRING NOT NULL, order_id INT NOT NULL, amount DOUBLE, note STRING, tags ARRAY<STRING>";

@@ -157,7 +157,7 @@ Result<std::unique_ptr<DataFileWriter>> OpenWriter(const FileWriteSpec& spec, Fa
   settings.compression = own ? spec.options->changelog_compression : spec.options->file_compression;
   settings.zstd_level = spec.options->zstd_level;
   settings.dictionary = spec.options->parquet_dictionary;
-  settings.delta_integers = spec.options->integer_encoding == IntegerEncoding::kDelta;
+  settings.pack_integers = spec.options->integer_encoding == IntegerEncoding::kDelta;
   settings.pool = WriterPool(spec.pool);
   settings.row_group_bytes = spec.memory_bytes;
   if (spec.role == FileRole::kData && spec.level > Level(0)) settings.page_rows = kLookedUpPageRows;

@@ -17,7 +17,7 @@
 #include <parquet/file_writer.h>
 #include <parquet/metadata.h>
 
-#include "file/dictionary_choice.h"
+#include "file/encoding_choice.h"
 #include "file/parquet_schema.h"
 
 namespace headrace {
@@ -121,17 +121,26 @@ class WatchedContents final : public parquet::ParquetFileWriter::Contents {
   parquet::RowGroupWriter** open_group_;
 };
 
-// Packed differences leave a codec nothing to find.
-void PackIntegers(const parquet::SchemaDescriptor& leaves, parquet::WriterProperties::Builder* builder) {
-  for (int i = 0; i < leaves.num_columns(); ++i) {
-    const parquet::ColumnDescriptor& leaf = *leaves.Column(i);
-    const parquet::Type::type type = leaf.physical_type();
-    if (type != parquet::Type::INT32 && type != parquet::Type::INT64) continue;
-    builder->disable_dictionary(leaf.path());
-    builder->encoding(leaf.path(), parquet::Encoding::DELTA_BINARY_PACKED);
-    builder->compression(leaf.path(), arrow::Compression::UNCOMPRESSED);
-    builder->compression_level(leaf.path(), arrow::util::kUseDefaultCompressionLevel);
+void Apply(LeafEncoding encoding, const std::shared_ptr<parquet::schema::ColumnPath>& path,
+           parquet::WriterProperties::Builder* builder) {
+  switch (encoding) {
+    case LeafEncoding::kPlain: builder->disable_dictionary(path); return;
+    case LeafEncoding::kDictionary: builder->enable_dictionary(path); return;
+    case LeafEncoding::kDelta:
+      builder->disable_dictionary(path);
+      builder->encoding(path, parquet::Encoding::DELTA_BINARY_PACKED);
+      // Packed differences leave a codec nothing to find.
+      builder->compression(path, arrow::Compression::UNCOMPRESSED);
+      builder->compression_level(path, arrow::util::kUseDefaultCompressionLevel);
   }
+}
+
+// The codec that the estimates compress with; none when there is none.
+std::unique_ptr<arrow::util::Codec> MakeCodec(arrow::Compression::type codec, int32_t zstd_level) {
+  if (codec == arrow::Compression::UNCOMPRESSED) return nullptr;
+  auto made = codec == arrow::Compression::ZSTD ? arrow::util::Codec::Create(codec, zstd_level)
+                                                : arrow::util::Codec::Create(codec);
+  return made.ok() ? std::move(made).ValueUnsafe() : nullptr;
 }
 
 Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
@@ -147,17 +156,21 @@ Result<std::shared_ptr<parquet::WriterProperties>> MakeProperties(
   builder.max_row_group_length(kRowGroupRows);
   builder.max_rows_per_page(settings.page_rows);
   builder.enable_write_page_index();
+  if (settings.dictionary == true) return builder.build();  // for every column, as Java has it
+  builder.disable_dictionary();
   parquet::SchemaDescriptor leaves;
   leaves.Init(schema);
-  if (settings.delta_integers) PackIntegers(leaves, &builder);
-  if (settings.dictionary.has_value()) {
-    if (!*settings.dictionary) builder.disable_dictionary();
-    return builder.build();
-  }
-  builder.disable_dictionary();
-  const std::vector<bool> choices = ChooseDictionaries(first);
+  const bool may = !settings.dictionary.has_value();
+  const std::unique_ptr<arrow::util::Codec> shrinking = MakeCodec(codec, settings.zstd_level);
+  const std::vector<LeafEncoding> choices =
+      ChooseEncodings(first, {.pack = settings.pack_integers, .dictionary = may, .codec = shrinking.get()});
   for (int i = 0; i < leaves.num_columns() && i < static_cast<int>(choices.size()); ++i) {
-    if (choices[i]) builder.enable_dictionary(leaves.Column(i)->path());
+    const parquet::Type::type type = leaves.Column(i)->physical_type();
+    const bool whole = type == parquet::Type::INT32 || type == parquet::Type::INT64;
+    if (choices[i] == LeafEncoding::kDelta && !whole)
+      continue;  // a foreign batch, refused when it is written
+    if (choices[i] == LeafEncoding::kDictionary && !may) continue;
+    Apply(choices[i], leaves.Column(i)->path(), &builder);
   }
   return builder.build();
 }
@@ -224,9 +237,10 @@ class ParquetFileWriting final : public ParquetFile {
  private:
   int64_t OpenGroupBytes() const {
     if (open_group_ == nullptr) return 0;
+    // A page of a column is one of three: complete in the group's own memory, complete and waiting for its dictionary, or open.
     const auto buffered = open_group_->estimated_buffered_stats();
-    return open_group_->total_compressed_bytes() + buffered.value_bytes + buffered.dict_bytes +
-           buffered.def_level_bytes + buffered.rep_level_bytes;
+    return open_group_->total_compressed_bytes_written() + open_group_->total_compressed_bytes() +
+           buffered.value_bytes + buffered.dict_bytes + buffered.def_level_bytes + buffered.rep_level_bytes;
   }
 
   Status Check(const arrow::RecordBatch& batch) const {

@@ -2,7 +2,7 @@
 //
 // Rows go into an open row group in memory; a full one goes to the store. Close() makes the file durable and hands out its
 // footer. Abort(), destruction without Close(), and any error delete the file. Errors name the path; no exception leaves.
-// One thread at a time. The column settings follow the first rows: a dictionary only where values repeat.
+// One thread at a time. Each column's encoding follows the first rows: see encoding_choice.h.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ namespace headrace {
 struct ParquetSettings {
   std::string compression = "zstd";  // the text of file.compression
   int32_t zstd_level = 1;
-  std::optional<bool> dictionary;  // nothing: by the first rows
-  bool delta_integers = false;     // integers DELTA_BINARY_PACKED, without the codec
+  std::optional<bool> dictionary;  // of all columns; nothing: of each by the first rows
+  bool pack_integers = true;       // integers DELTA_BINARY_PACKED, unless another encoding is clearly smaller
   // Every column breaks at the same rows.
   int64_t page_rows = 20'000;
   arrow::MemoryPool* pool = nullptr;

@@ -213,10 +213,11 @@ constexpr OptionRow kRows[] = {
     {"full-text-index.<option>", "", kHar, "", "Indexes that Headrace does not read."},
     {"global-index.<option>", "", kHar, "",
      "Indexes that Headrace does not read; they change cost, not rows."},
-    {"headrace.parquet.integer-encoding", "plain", kNoW, "plain,delta",
-     "Headrace's own, of no meaning to others: how Parquet files hold integers, times and small decimals; "
-     "delta is "
-     "DELTA_BINARY_PACKED without a codec, smaller and cheaper to write and to read."},
+    {"headrace.parquet.integer-encoding", "delta", kNoW, "plain,delta",
+     "Headrace's own, of no meaning to others: how Parquet files hold integers, dates, times and small "
+     "decimals. delta: DELTA_BINARY_PACKED without a codec, or what is clearly smaller by a file's first "
+     "rows: a dictionary for few values, plain ones under the codec; plain: always the last. "
+     "parquet.enable.dictionary=true overrules both."},
     {"ignore-delete", "false", kSup, "", "Whether deletes and before-images are dropped."},
     {"ignore-update-before", "false", kSup, "", "Whether before-images are dropped."},
     {"incremental-between", "", kNoR, "", "A read of the changes between two snapshots."},

@@ -116,7 +116,7 @@ struct TableOptions {
   int32_t spill_zstd_level = 1;                // spill-compression.zstd-level
   int32_t spill_fan_in = 128;                  // local-sort.max-num-file-handles
   std::optional<bool> parquet_dictionary;      // parquet.enable.dictionary
-  IntegerEncoding integer_encoding = IntegerEncoding::kPlain;  // headrace.parquet.integer-encoding
+  IntegerEncoding integer_encoding = IntegerEncoding::kDelta;  // headrace.parquet.integer-encoding
 
   int32_t compaction_trigger = 5;                        // num-sorted-run.compaction-trigger
   int32_t stop_trigger = 8;                              // num-sorted-run.stop-trigger; default trigger + 3

@@ -15,6 +15,7 @@ import encoding
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = pathlib.Path(os.environ.get("HEADRACE_INTEROP_DIR", ROOT / "build" / "interop"))
+READERS_VENV = pathlib.Path(os.environ.get("HEADRACE_READERS_VENV", ROOT / ".venv-readers"))
 VENV = pathlib.Path(os.environ.get("HEADRACE_PYPAIMON_VENV", ROOT / ".venv-pypaimon"))
 FIXTURES = pathlib.Path(os.environ.get("HEADRACE_FIXTURES", ROOT / "tests" / "fixtures"))
 JAVA_OPTIONS = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8"]
@@ -73,6 +74,11 @@ def flink():
 
 def pypaimon():
     return Peer("pypaimon", [str(VENV / "bin" / "python"), "-W", "ignore", str(HERE / "pypaimon_peer.py"), "serve"])
+
+
+def readers():
+    """pypaimon-rust, DuckDB and pyarrow in one process; see readers_peer.py."""
+    return Peer("readers", [str(READERS_VENV / "bin" / "python"), "-W", "ignore", str(HERE / "readers_peer.py"), "serve"])
 
 
 class Headrace:

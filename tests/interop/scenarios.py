@@ -134,10 +134,10 @@ def _append():
 
 
 def _packed():
-    """Integers as packed deltas, which is no choice of the other writers: they take the option for one they do not know."""
+    """Rows enough for integers to be packed, which no other writer does. What the encoding itself needs is in test_packed.py."""
     g = generate.Generator("packed")
     everything = {"id": "INT NOT NULL", **generate.SCALARS, **generate.NANOS, **generate.NESTED}
-    options = {"bucket": "2", "headrace.parquet.integer-encoding": "delta"}
+    options = {"bucket": "2"}
     table = Table("db.packed_types", everything, ["id"], options=options)
     yield Scenario("packed integers: all types, primary-key table", table, [("write", g.keyed_batches(table, 4, 300)), ("compact", True)],
                    changes=True, cannot_write={PYPAIMON: NO_DELETES})

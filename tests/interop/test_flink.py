@@ -24,7 +24,7 @@ POLL = "/*+ OPTIONS('continuous.discovery-interval'='100 ms') */"
 CUSTOMERS = {"id": "BIGINT NOT NULL", "plan": "STRING", "amount": "DECIMAL(10, 2)"}
 # How headrace can lay out a file besides the default; Flink must read them all.
 LAYOUTS = [{"file.compression": c} for c in ("uncompressed", "snappy", "lz4", "gzip")] + [
-    {"headrace.parquet.integer-encoding": "delta"}, {"parquet.enable.dictionary": "false"}, {"data-file.thin-mode": "true"}]
+    {"headrace.parquet.integer-encoding": "plain"}, {"parquet.enable.dictionary": "false"}, {"data-file.thin-mode": "true"}]
 
 
 def quoted(name):

@@ -31,6 +31,10 @@ class Conformance(unittest.TestCase):
         self.leave("HeadraceWrites", ("nested", "headrace", "java", "rows", "holds"), ("nested", "headrace", "java", "changes", "holds"))
         self.assertIn("| nested | rows, changes | – | – |", self.text())
 
+    def test_packed_integers_have_a_column_for_each_of_their_readers(self):
+        self.leave("Packed", ("keys", "packed, headrace", "java", "rows", "holds"), ("keys", "packed, headrace", "duckdb", "rows", "holds"))
+        self.assertIn("| keys | rows | – | – | – | – | – | rows |", self.text())
+
     def test_a_failure_shows_whatever_else_held(self):
         self.leave("A", ("nested", "headrace", "java", "rows", "holds"))
         self.leave("B", ("nested", "headrace", "java", "rows", "fails"))

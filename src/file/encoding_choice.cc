@@ -1,4 +1,4 @@
-#include "file/dictionary_choice.h"
+#include "file/encoding_choice.h"
 
 #include <cstdint>
 #include <memory>
@@ -7,6 +7,8 @@
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
+
+#include "file/integer_choice.h"
 
 namespace headrace {
 namespace {
@@ -33,35 +35,38 @@ bool LeafRepeats(const arrow::Array& array) {
   switch (array.type_id()) {
     case arrow::Type::STRING:
     case arrow::Type::BINARY: return Repeats(static_cast<const arrow::BinaryArray&>(array));
-    case arrow::Type::DECIMAL128:
-      // Decimals of up to 18 digits are written as integers.
-      return static_cast<const arrow::DecimalType&>(*array.type()).precision() > 18 &&
-             Repeats(static_cast<const arrow::FixedSizeBinaryArray&>(array));
+    case arrow::Type::DECIMAL128: return Repeats(static_cast<const arrow::FixedSizeBinaryArray&>(array));
     default: return false;
   }
 }
 
-void Visit(const arrow::Array& array, std::vector<bool>* answers) {
+LeafEncoding Choose(const arrow::Array& leaf, const IntegerRules& integers) {
+  if (IsWholeNumber(*leaf.type())) return ChooseIntegerEncoding(leaf, integers);
+  return LeafRepeats(leaf) ? LeafEncoding::kDictionary : LeafEncoding::kPlain;
+}
+
+void Visit(const arrow::Array& array, const IntegerRules& integers, std::vector<LeafEncoding>* answers) {
   switch (array.type_id()) {
-    case arrow::Type::LIST: return Visit(*static_cast<const arrow::ListArray&>(array).values(), answers);
+    case arrow::Type::LIST:
+      return Visit(*static_cast<const arrow::ListArray&>(array).values(), integers, answers);
     case arrow::Type::MAP:
-      Visit(*static_cast<const arrow::MapArray&>(array).keys(), answers);
-      return Visit(*static_cast<const arrow::MapArray&>(array).items(), answers);
+      Visit(*static_cast<const arrow::MapArray&>(array).keys(), integers, answers);
+      return Visit(*static_cast<const arrow::MapArray&>(array).items(), integers, answers);
     case arrow::Type::STRUCT:
       for (const std::shared_ptr<arrow::Array>& child :
            static_cast<const arrow::StructArray&>(array).fields()) {
-        Visit(*child, answers);
+        Visit(*child, integers, answers);
       }
       return;
-    default: answers->push_back(LeafRepeats(array));
+    default: answers->push_back(Choose(array, integers));
   }
 }
 
 }  // namespace
 
-std::vector<bool> ChooseDictionaries(const arrow::RecordBatch& first) {
-  std::vector<bool> answers;
-  for (const std::shared_ptr<arrow::Array>& column : first.columns()) Visit(*column, &answers);
+std::vector<LeafEncoding> ChooseEncodings(const arrow::RecordBatch& first, const IntegerRules& integers) {
+  std::vector<LeafEncoding> answers;
+  for (const std::shared_ptr<arrow::Array>& column : first.columns()) Visit(*column, integers, &answers);
   return answers;
 }
 
