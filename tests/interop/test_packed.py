@@ -161,7 +161,7 @@ class Packed(interop_case.InteropTest):
     def test_many_row_groups(self):
         feature = "many row groups, primary-key table, compacted"
         wide = [f"wide{i}" for i in range(GROUPS_WIDE)]
-        table = Table("db.groups", {"id": "BIGINT NOT NULL", "few": "BIGINT", **{name: "BIGINT" for name in wide}}, ["id"],
+        table = Table("db.grouped", {"id": "BIGINT NOT NULL", "few": "BIGINT", **{name: "BIGINT" for name in wide}}, ["id"],
                       options={"bucket": "1", "write-only": "true"})
         r = generate.Generator("packed groups").random
         rows = [{"_rowkind": "+I", "id": n * 7, "few": r.choice(WIDE_VALUES), **{name: r.randint(-2**63, 2**63 - 1) for name in wide}}
