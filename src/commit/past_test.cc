@@ -191,8 +191,26 @@ TEST_F(HeldUp, OurExpiredSnapshotIsFoundAmongTheChangelogs) {
   EXPECT_EQ(Snapshots().back(), 8);
 }
 
-TEST_F(HeldUp, WhatCanNoLongerBeKnownIsToldAndNotCommittedTwice) {
+TEST_F(HeldUp, OurExpiredSnapshotIsRecognisedByFilesThatACompactionTookAway) {
   Make(kKeepTwo);
+  AppendMany(2);
+  const auto made = CommitWhile([] {},
+                                [&] {
+                                  BucketChange gone = ChangeOf(1, {});
+                                  gone.change.compact.removed = LateCommit().changes[0].change.append.added;
+                                  CommitChange(gone);
+                                  AppendMany(4);
+                                  ExpireTo(2);
+                                },
+                                kAnswerLost);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->back().id, SnapshotId(3));
+  EXPECT_EQ(Snapshots().back(), 8);
+}
+
+TEST_F(HeldUp, WhatCanNoLongerBeKnownIsToldAndNotCommittedTwice) {
+  // Merged manifests tell no more of a file that came and went.
+  Make(With(kKeepTwo, {{"manifest.merge-min-count", "2"}}));
   AppendMany(2);
   const auto made = CommitWhile([] {},
                                 [&] {

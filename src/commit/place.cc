@@ -31,16 +31,23 @@ Result<bool> IsListed(const Table& table, const Snapshot& snapshot, const Snapsh
                      [&](const ManifestFileMeta& manifest) { return names.contains(manifest.name); });
 }
 
-// Whether the live files of `later` have one that `delta` added.
-Result<bool> HasAdded(const Table& table, const Snapshot& later, const std::vector<ManifestEntry>& delta) {
+// Whether the manifests of `later` tell of a file that `delta` added. They go on telling of it when it is live no more, as after a compaction of
+// others, until manifests are merged.
+Result<bool> TellsOf(const Table& table, const Snapshot& later, const std::vector<ManifestEntry>& delta) {
   std::unordered_set<std::string> added;
   for (const ManifestEntry& entry : delta)
     if (entry.kind == EntryKind::kAdd) added.insert(IdentityOf(entry));
   if (added.empty()) return false;
-  HEADRACE_ASSIGN_OR_RETURN(const auto live,
-                            LiveFiles(table, later, {.partitions = PartitionsOf(delta), .bucket = {}}));
-  return std::any_of(live.begin(), live.end(),
-                     [&](const ManifestEntry& entry) { return added.contains(IdentityOf(entry)); });
+  for (const std::string& list : {later.delta_manifest_list, later.base_manifest_list}) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto manifests, ReadManifestList(table, list));
+    for (const ManifestFileMeta& manifest : manifests) {
+      HEADRACE_ASSIGN_OR_RETURN(const auto entries, ReadManifest(table, manifest));
+      if (std::any_of(entries.begin(), entries.end(),
+                      [&](const ManifestEntry& entry) { return added.contains(IdentityOf(entry)); }))
+        return true;
+    }
+  }
+  return false;
 }
 
 // Whether the snapshot that follows knows of these changes: lists a file that they added or takes it away. Where they only took files away,
@@ -88,8 +95,8 @@ Result<Place> PlaceBeforeAGap(const Table& table, const Snapshot& snapshot,
   if (found == snapshot) return Place::kBeforeIt;
   HEADRACE_ASSIGN_OR_RETURN(const auto left_behind, FindChangelog(table, snapshot.id));
   if (left_behind == snapshot) return Place::kInHistory;
-  HEADRACE_ASSIGN_OR_RETURN(const bool has, HasAdded(table, *latest, delta));
-  return has ? Place::kInHistory : Place::kUnknown;
+  HEADRACE_ASSIGN_OR_RETURN(const bool told, TellsOf(table, *latest, delta));
+  return told ? Place::kInHistory : Place::kUnknown;
 }
 
 }  // namespace

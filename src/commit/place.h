@@ -18,7 +18,7 @@ namespace headrace {
 enum class Place {
   kInHistory,
   kBeforeIt,
-  kUnknown,  // it changed no files, or what it changed is read no more, or it and what came after it have ended and nothing of it is left
+  kUnknown,  // it changed no files, or what it changed is read no more, or it and what came after it have ended and no manifest tells of it
 };
 
 // `delta`: the entries that it added and deleted, where the caller knows them; otherwise they are read.
