@@ -46,6 +46,8 @@ class BucketLookup final : public KeyLookup {
       sequence_columns_.push_back(view_.schema->GetFieldIndex(name));
     HEADRACE_ASSIGN_OR_RETURN(const Levels levels, Levels::Make(among, view_.files.options->num_levels));
     for (const SortedRun& run : levels.runs()) runs_.emplace_back(view_, run.level, run.files);
+    deeper_.assign(runs_.size(), -1);
+    for (size_t i = runs_.size(); i-- > 1;) deeper_[i - 1] = std::max(deeper_[i], runs_[i].max_sequence());
     return Status::OK();
   }
 
@@ -84,14 +86,15 @@ class BucketLookup final : public KeyLookup {
   // Whether the first version found is the row, or at least whatever lies deeper cannot change it.
   Status FindVersions(const KeyColumn& keys, Hits* hits) const {
     std::vector<bool> open(static_cast<size_t>(keys.size()), true);
-    for (size_t i = 0; i < runs_.size(); ++i) {
+    int64_t left = keys.size();
+    for (size_t i = 0; i < runs_.size() && left > 0; ++i) {
       const ProbedRun& run = runs_[i];
       const size_t before = hits->rows.size();
       HEADRACE_RETURN_NOT_OK(run.Find(view_, view_.files.deletions.get(), keys, open, hits));
-      int64_t deeper = -1;
-      for (size_t j = i + 1; j < runs_.size(); ++j) deeper = std::max(deeper, runs_[j].max_sequence());
       for (size_t hit = before; hit < hits->rows.size(); ++hit) {
-        if (Settles(run, *hits, hit, deeper)) open[static_cast<size_t>(hits->keys[hit])] = false;
+        if (!Settles(run, *hits, hit, deeper_[i])) continue;
+        open[static_cast<size_t>(hits->keys[hit])] = false;
+        --left;
       }
     }
     return Status::OK();
@@ -217,6 +220,7 @@ class BucketLookup final : public KeyLookup {
   std::vector<int> value_columns_;     // in the view's batches
   std::vector<int> sequence_columns_;  // in the view's batches
   std::vector<ProbedRun> runs_;        // newest first
+  std::vector<int64_t> deeper_;        // of each run: the largest sequence number of those after it
 };
 
 }  // namespace

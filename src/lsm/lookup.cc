@@ -34,6 +34,7 @@ class LevelLookup final : public TreeLookup {
     std::vector<bool> open(static_cast<size_t>(keys.size()), true);
     for (const ProbedRun& run : runs_) {
       if (run.level() < from) continue;
+      if (hits.keys.size() == open.size()) break;
       const size_t before = hits.rows.size();
       HEADRACE_RETURN_NOT_OK(run.Find(view_, view_.files.deletions.get(), keys, open, &hits));
       for (size_t i = before; i < hits.keys.size(); ++i) open[static_cast<size_t>(hits.keys[i])] = false;

@@ -24,9 +24,8 @@ Status ProbedRun::Find(const FileView& view, const DeletionVectors* deletions, c
                        const std::vector<bool>& wanted, Hits* hits) const {
   auto file = files_.begin();
   for (int64_t begin = 0; begin < keys.size();) {
-    const EncodedKey key = keys.Encoded(begin);
-    file = std::lower_bound(file, files_.end(), key, [](const ProbedFile& candidate, const EncodedKey& k) {
-      return candidate.file->max_key < k;
+    file = std::lower_bound(file, files_.end(), begin, [&](const ProbedFile& candidate, int64_t key) {
+      return candidate.max_key.Compare(0, keys, key) < 0;
     });
     if (file == files_.end()) break;
     begin = keys.Bound(begin, keys.size(), file->min_key, 0, /*upper=*/false);
