@@ -28,11 +28,9 @@ Result<int> RunCompact(const std::string& name, bool full, Session& session) {
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(name));
   ARROW_ASSIGN_OR_RAISE(const CompactResult result, table->Compact(full));
   if (!result.expiry.ok()) session.Note(name + ": compacted, but " + result.expiry.message());
-  if (result.snapshots.empty()) {
-    session.Note(name + ": nothing to compact");
-    return kDone;
-  }
-  NoteCompacted(name, result, session);
+  if (!result.snapshots.empty()) NoteCompacted(name, result, session);
+  ARROW_RETURN_NOT_OK(result.held_back);
+  if (result.snapshots.empty()) session.Note(name + ": nothing to compact");
   return kDone;
 }
 
@@ -68,6 +66,7 @@ class Compactor {
       return false;
     }
     ARROW_RETURN_NOT_OK(result.status());
+    if (!result->held_back.ok()) session_.Note(name_ + ": " + result->held_back.message());
     if (!result->expiry.ok()) session_.Note(name_ + ": compacted, but " + result->expiry.message());
     seen_ = result->snapshots.empty() ? latest : std::optional(result->snapshots.back());
     if (result->snapshots.empty()) return false;

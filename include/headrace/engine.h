@@ -20,8 +20,8 @@ struct EngineOptions {
   std::string warehouse = "./warehouse";  // the folder that holds <database>.db/<table>
   int64_t memory_bytes = 1LL << 30;       // of all write buffers together; at least 1 MiB
   int64_t lookup_cache_bytes =
-      256LL << 20;                   // keys and rows that lookups keep, all tables together; 0 keeps none
-  int threads = 2;                   // compactions beside the writers; 0 runs them in the caller
+      256LL << 20;  // what lookups keep, those of compactions too, all tables together; 0: nothing
+  int threads = 2;  // compactions beside the writers; 0 runs them in the caller
   std::string spill_directory = {};  // where rows wait if memory is short, a folder; empty: the temporary one
   bool durable = true;               // fsync files and folders before a commit is acknowledged
 };

@@ -55,6 +55,9 @@ struct ReadOptions {
 struct LookupOptions {
   std::vector<std::string> columns = {};  // empty: all, in schema order
   std::optional<int64_t> snapshot = {};   // in the schema of its time; nothing: the latest, in the handle's
+  // Keeps the snapshot from being expired, by any writer of the table and by Java too, as long as the lookup lives: a file
+  // consumer/consumer-lookup-<uuid> in the table, which goes with the lookup. What a crash leaves ends by consumer.expiration-time.
+  bool hold_snapshot = false;
 };
 
 struct LookupResult {
@@ -68,7 +71,8 @@ Result<std::vector<std::pair<std::string, std::string>>> ParseKeyLine(std::strin
 
 // The rows of keys as of one snapshot: opened once, asked many times, from any number of threads. Pages and keys that were read stay in the
 // engine's cache for all its lookups, so a server keeps its Engine. To see newer rows a new one is opened; what the cache holds of
-// files that are still there serves it as well. Once the snapshot has expired a lookup that needs its files is kSnapshotExpired.
+// files that are still there serves it as well. Once the snapshot has expired a lookup that needs its files is kSnapshotExpired: open a new one, or
+// keep the snapshot with `hold_snapshot`.
 class Lookup {
  public:
   virtual ~Lookup() = default;
@@ -115,6 +119,9 @@ class TableWriter {
   // The newest snapshot made, or nothing when there was nothing to commit. Compactions run beside the writer; what has finished is
   // committed along, and with `wait_for_compaction` what is under way as well.
   virtual Result<std::optional<int64_t>> Commit(bool wait_for_compaction = false) = 0;
+  // kInvalid where a bucket stays uncompacted because what its rows make together does not fit a column: the message names bucket, key and
+  // column. The last commit stands, its rows are in the table, and other buckets are not concerned; reading the bucket gives the error.
+  virtual const Status& held_back() const = 0;
   // How ending old snapshots after the last commit went; the commit stands either way.
   virtual const Status& expiry() const = 0;
 };
@@ -124,6 +131,8 @@ struct CompactResult {
   int64_t files_before = 0;
   int64_t files_after = 0;
   int64_t bytes_written = 0;
+  Status
+      held_back;  // kInvalid: these buckets could not be compacted, see TableWriter::held_back(); all others were
   Status expiry;  // how ending old snapshots went afterwards; the compaction stands either way
 };
 

@@ -58,6 +58,7 @@ Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedSt
   room.csv_delimiter = options.csv_delimiter;
   room.budget = &state->budget;
   room.compactors = &state->tasks;
+  room.lookup_cache = &state->lookup_cache;
   room.scratch = state->scratch.get();
   room.cancel = options.cancel;
   room.progress = options.progress;

@@ -11,6 +11,7 @@ Result<RescaledTable> RescaleTable(SharedState* state, const Table& table, const
   const SessionOptions session{.commit_user = "headrace-rescale-" + NewUuid(),
                                .budget = &state->budget,
                                .compactors = &state->tasks,
+                               .lookup_cache = &state->lookup_cache,
                                .scratch = state->scratch.get(),
                                .pool = nullptr};
   HEADRACE_ASSIGN_OR_RETURN(const RescaleResult done,

@@ -20,6 +20,7 @@ SessionOptions SessionOptionsOf(SharedState* state, std::string user) {
   return {.commit_user = std::move(user),
           .budget = &state->budget,
           .compactors = &state->tasks,
+          .lookup_cache = &state->lookup_cache,
           .scratch = state->scratch.get(),
           .pool = nullptr};
 }
@@ -42,6 +43,7 @@ class SessionWriter final : public TableWriter {
     return snapshots.back().id.value;
   }
 
+  const Status& held_back() const override { return session_->held_back(); }
   const Status& expiry() const override { return session_->expiry(); }
 
  private:
@@ -82,6 +84,7 @@ Result<CompactResult> TryCompact(SharedState* state, const Table& table, bool fu
   if (snapshots.empty() && !prepared.changes.empty())
     return CommitConflict("compacting table ", table.name, ": other writers replaced the files meanwhile");
   for (const Snapshot& snapshot : snapshots) result.snapshots.push_back(snapshot.id.value);
+  result.held_back = session->held_back();
   result.expiry = session->expiry();
   HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));
   return result;
@@ -116,6 +119,7 @@ Result<CompactResult> CompactPostponed(SharedState* state, const Table& table, b
     HEADRACE_ASSIGN_OR_RETURN(const CompactResult compacted, CompactAgain(state, fixed, full, partitions));
     result.snapshots.insert(result.snapshots.end(), compacted.snapshots.begin(), compacted.snapshots.end());
     result.bytes_written += compacted.bytes_written;
+    if (!compacted.held_back.ok()) result.held_back = compacted.held_back;
     if (!compacted.expiry.ok()) result.expiry = compacted.expiry;
   }
   HEADRACE_ASSIGN_OR_RETURN(result.files_after, CountLiveFiles(table));

@@ -75,7 +75,10 @@ ErrorKind KindOf(const Status& status) {
 
 Status WithContext(std::string_view context, const Status& status) {
   if (status.ok()) return status;
-  return MakeError(KindOf(status), std::string(context) + ": " + status.message());
+  std::string message = std::string(context) + ": " + status.message();
+  // What a room tells itself by a detail of its own stays told.
+  if (status.detail() != nullptr) return Status(status.code(), std::move(message), status.detail());
+  return MakeError(KindOf(status), std::move(message));
 }
 
 }  // namespace headrace

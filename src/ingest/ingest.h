@@ -27,6 +27,10 @@
 #include "ingest/event_format.h"
 #include "io/scratch.h"
 
+namespace headrace {
+class LookupCache;  // lsm/lookup_cache.h
+}
+
 namespace headrace::ingest {
 
 struct IngestOptions {
@@ -47,6 +51,8 @@ struct IngestOptions {
 
   MemoryBudget* budget = nullptr;  // required by Run
   TaskGroup* compactors = nullptr;
+  LookupCache* lookup_cache =
+      nullptr;  // what the engine's lookups share; null: compactions have small ones of their own
   Scratch* scratch = nullptr;  // where rows wait when memory is short; null: they become files at once
   std::function<void(const IngestProgress&)> progress;
   const std::atomic<bool>* cancel = nullptr;

@@ -55,6 +55,8 @@ Status IngestRun::Run() {
   if (!prepared.ok()) return prepared;
   start_ = writer_->committed();
   const Status done = RunToTheEnd(start_);
+  if (!writer_->held_back().ok())
+    report_->notes.push_back("rows are committed, but " + writer_->held_back().message());
   if (!writer_->expiry().ok())
     report_->notes.push_back("rows are committed, but old snapshots could not be ended: " +
                              writer_->expiry().message());

@@ -58,6 +58,7 @@ Status TableWriter::Restart() {
   options.commit_user = user_;
   options.budget = options_.budget;
   options.compactors = options_.compactors;
+  options.lookup_cache = options_.lookup_cache;
   options.scratch = options_.scratch;
   HEADRACE_ASSIGN_OR_RETURN(session_, WriteSession::Open(table_, std::move(options)));
   HEADRACE_ASSIGN_OR_RETURN(view_, ReadLatestSnapshot(table_));
@@ -149,6 +150,7 @@ Status TableWriter::PublishPrepared(const PreparedCommit& prepared) {
   for (int tries = 1; tries < kTriesOfUnknown && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries)
     made = session_->Commit(prepared);
   HEADRACE_RETURN_NOT_OK(made.status());
+  held_back_ = session_->held_back();
   if (expiry_.ok()) expiry_ = session_->expiry();
   if (made->empty()) return Status::OK();
   view_ = made->back();

@@ -49,6 +49,8 @@ class TableWriter {
   const Position& committed() const { return committed_; }
   std::optional<SnapshotId> last_snapshot() const { return last_snapshot_; }
   int64_t commits() const { return commits_; }
+  // The last commit's: buckets that stay uncompacted because a key overflows. Their rows are committed.
+  const Status& held_back() const { return held_back_; }
   // The first failure of ending old snapshots after a commit; commits are not concerned.
   const Status& expiry() const { return expiry_; }
   int64_t rows_since_commit() const { return rows_passed_ + buffer_.rows(); }
@@ -78,6 +80,7 @@ class TableWriter {
   int64_t rows_passed_ = 0;  // to the session since the last commit
   bool wrote_ = false;       // to the open writer, ever
   int64_t commits_ = 0;
+  Status held_back_;
   Status expiry_;
   int64_t last_commit_ms_ = 0;
   std::optional<SnapshotId> last_snapshot_;

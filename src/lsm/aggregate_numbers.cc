@@ -13,6 +13,7 @@
 #include <arrow/util/decimal.h>
 
 #include "lsm/aggregate_column.h"
+#include "lsm/overflow.h"
 
 namespace headrace {
 namespace {
@@ -192,12 +193,11 @@ class NumberReducer final : public ColumnReducer {
     if (result->has_value()) return Status::OK();
     const std::string text =
         TextOf(a, column_.type) + " " + SignOf(operation) + " " + TextOf(b, column_.type);
-    if (operation == Operation::kDivide) {
-      return Invalid("column '", column_.name, "': taking a factor back by ", text, " has no result of type ",
-                     ToSql(column_.type));
-    }
-    return Invalid("column '", column_.name, "': the ", rule_.name, " ", text, " overflows ",
-                   ToSql(column_.type));
+    const std::string column = "column '" + column_.name + "': ";
+    const std::string type = ToSql(column_.type);
+    return Overflow(column + (operation == Operation::kDivide
+                                  ? "taking a factor back by " + text + " has no result of type " + type
+                                  : "the " + rule_.name + " " + text + " overflows " + type));
   }
 
   const DataField column_;

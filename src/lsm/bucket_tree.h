@@ -32,12 +32,16 @@
 
 namespace headrace {
 
+class LookupCache;  // lsm/lookup_cache.h
+
 struct BucketTreeSpec {
   BucketFiles files;           // clock and options are required
   std::string uuid;            // in the names of the files this tree writes
   Scratch* scratch = nullptr;  // where rows are put aside when memory is short; null: nowhere
   // The bucket's index files in the snapshot the writer builds on; `files.deletions` is what those of deletion vectors hold.
   std::vector<IndexManifestEntry> index = {};
+  LookupCache* lookup_cache =
+      nullptr;  // for before images; outlives the tree; null: each compaction has a small one
   bool overwrites =
       false;  // what the bucket held before does not count: its changelog by lookup would not be true
 };

@@ -10,7 +10,6 @@
 
 #include "io/fault_store.h"
 #include "lsm/merge_tree.h"
-#include "lsm/point_get.h"
 #include "lsm/test_table.h"
 
 namespace headrace {

@@ -6,8 +6,6 @@
 
 #include <arrow/record_batch.h>
 
-#include "lsm/window_merge.h"
-
 namespace headrace {
 
 Result<std::unique_ptr<BufferMerge>> BufferMerge::Make(const WriteBuffer& buffer, const TableSchema& schema,
@@ -29,8 +27,8 @@ Result<std::unique_ptr<BufferMerge>> BufferMerge::Make(const WriteBuffer& buffer
   return merge;
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> BufferMerge::Next() {
-  while (next_ < segments_.count()) {
+Result<Pieces> BufferMerge::Next() {
+  if (next_ < segments_.count()) {
     const size_t end = std::min(next_ + block_keys_, segments_.count());
     const size_t first_row = segments_.starts[next_];
     const size_t end_row = end < segments_.count() ? segments_.starts[end] : segments_.rows.size();
@@ -39,13 +37,9 @@ Result<std::shared_ptr<arrow::RecordBatch>> BufferMerge::Next() {
                       segments_.rows.begin() + static_cast<std::ptrdiff_t>(end_row));
     for (; next_ < end; ++next_)
       block.starts.push_back(segments_.starts[next_] - static_cast<uint32_t>(first_row));
-    HEADRACE_ASSIGN_OR_RETURN(MergedRows rows, merger_->Merge(block, sources_));
-    HEADRACE_ASSIGN_OR_RETURN(
-        std::shared_ptr<arrow::RecordBatch> batch,
-        BatchOf(std::move(rows), schema_, /*sequence_and_kind=*/true, /*drop_deletes=*/false, pool_));
-    if (batch != nullptr) return batch;
+    return MergeInPieces(merger_.get(), block, sources_, schema_, pool_);
   }
-  return nullptr;
+  return Pieces{};
 }
 
 }  // namespace headrace

@@ -1,7 +1,7 @@
 // A write buffer's rows merged by an engine that puts rows together, block by block in key order.
 //
-// Batches have sequence number, kind and all columns of the table, one row a key: what a level-0 file gets. The buffer stays as it is and
-// outlives this. One thread.
+// Batches have sequence number, kind and all columns of the table, one row a key: what a level-0 file gets, and further ones where a key
+// overflows (pieces.h). The buffer stays as it is and outlives this. One thread.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,21 @@
 
 #include "base/error.h"
 #include "format/table_schema.h"
-#include "lsm/run_reader.h"
+#include "lsm/pieces.h"
 #include "lsm/segment_merger.h"
 #include "lsm/write_buffer.h"
 
 namespace headrace {
 
-class BufferMerge final : public RunBatches {
+class BufferMerge {
  public:
   // `segments`: the buffer's, sorted. `block_keys`: about how many keys a batch.
   static Result<std::unique_ptr<BufferMerge>> Make(const WriteBuffer& buffer, const TableSchema& schema,
                                                    const MergePolicy& policy, const Segments& segments,
                                                    size_t block_keys, arrow::MemoryPool* pool);
 
-  Result<std::shared_ptr<arrow::RecordBatch>> Next() override;
+  // Empty at the end.
+  Result<Pieces> Next();
 
   BufferMerge(const Segments& segments, size_t block_keys, arrow::MemoryPool* pool)
       : segments_(segments), block_keys_(block_keys), pool_(pool) {}

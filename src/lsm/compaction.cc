@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,7 @@ class Compactor {
         files_(task.files),
         options_(*task.files.options),
         names_(names),
-        shape_(*task.files.schema),
-        cache_(task.files.memory_bytes / 4) {
+        shape_(*task.files.schema) {
     if (files_.deletions != nullptr) deletions_ = *files_.deletions;
   }
 
@@ -198,11 +198,13 @@ class Compactor {
   Result<const TreeLookup*> LookupBelow() {
     if (lookup_ != nullptr || !options_.needs_lookup() || plan_.tree.highest_level() <= plan_.output)
       return lookup_.get();
+    // Windows follow each other in key order: what one has read the next may need.
+    LookupCache* cache = task_.lookup_cache;
+    if (cache == nullptr) cache = &own_cache_.emplace(files_.memory_bytes / 4);
     const bool places = PlacesOnly() || options_.merge_engine == MergeEngine::kFirstRow;
     HEADRACE_ASSIGN_OR_RETURN(
-        lookup_,
-        TreeLookup::Open(files_, plan_.tree,
-                         places ? std::vector<std::string>{} : files_.schema->ColumnNames(), &cache_));
+        lookup_, TreeLookup::Open(files_, plan_.tree,
+                                  places ? std::vector<std::string>{} : files_.schema->ColumnNames(), cache));
     return lookup_.get();
   }
 
@@ -235,7 +237,7 @@ class Compactor {
   const TableOptions& options_;
   FileNames* names_;
   const KeyValueShape shape_;
-  LookupCache cache_;  // windows follow each other in key order: what one has read the next may need
+  std::optional<LookupCache> own_cache_;  // outlives lookup_
   std::unique_ptr<TreeLookup> lookup_;
   std::vector<Section> pending_;
   std::vector<DataFileMeta> written_;

@@ -17,11 +17,14 @@
 
 namespace headrace {
 
+class LookupCache;  // lsm/lookup_cache.h
+
 struct CompactionTask {
   CompactionPlan plan;
   BucketFiles files;  // with the bucket's deletion vectors as of the plan
   MergePolicy policy;
-  bool tells_changes = true;  // false: the files before it do not count for a stream (an overwrite)
+  LookupCache* lookup_cache = nullptr;  // what lookups of the engine share; null: one of its own
+  bool tells_changes = true;            // false: the files before it do not count for a stream (an overwrite)
 };
 
 // What a compaction changed: `removed` files with the levels they are listed on, `added`, `changelog`; and where vectors changed the

@@ -9,6 +9,7 @@
 
 #include "lsm/buffer_merge.h"
 #include "lsm/key_value_batch.h"
+#include "lsm/pieces.h"
 
 namespace headrace {
 namespace {
@@ -42,18 +43,13 @@ Result<std::vector<DataFileMeta>> WriteMerged(const WriteBuffer& buffer, const S
                             BufferMerge::Make(buffer, *files.schema, buffer.policy(), segments,
                                               static_cast<size_t>(RowsOfChunk(buffer, spec)), files.pool));
   const KeyValueShape shape(*files.schema);
-  std::unique_ptr<DataFileWriter> writer;
+  PieceFiles made(spec, shape);
   while (true) {
-    Result<std::shared_ptr<arrow::RecordBatch>> batch = merged->Next();
-    if (!batch.ok()) return WithContext("flushing rows to " + files.directory, batch.status());
-    if (*batch == nullptr) break;
-    if (writer == nullptr) {
-      HEADRACE_ASSIGN_OR_RETURN(writer, OpenKeyValueWriter(spec));
-    }
-    HEADRACE_RETURN_NOT_OK(writer->Write(*shape.Assemble(**batch)));
+    const Result<Pieces> rows = merged->Next();
+    if (!rows.ok()) return WithContext("flushing rows to " + files.directory, rows.status());
+    if (rows->empty()) return made.Close(files);
+    HEADRACE_RETURN_NOT_OK(made.Write(*rows));
   }
-  if (writer == nullptr) return std::vector<DataFileMeta>{};
-  return writer->Close();
 }
 
 }  // namespace

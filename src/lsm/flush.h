@@ -1,6 +1,7 @@
 // A write buffer becomes level-0 files, and its raw rows changelog files.
 //
-// True afterwards: the files are closed and durable and listed nowhere; each is sorted and has one row a key; the changelog has
+// True afterwards: the files are closed and durable and listed nowhere; each is sorted and has one row a key (one whose sum overflows has
+// rows in several: pieces.h); the changelog has
 // every row as it was appended, sorted by key, oldest version first. On failure no file is left. Source: MergeTreeWriter.
 #pragma once
 

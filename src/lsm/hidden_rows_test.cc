@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lsm/key_lookup.h"
 #include "lsm/key_value_batch.h"
 #include "lsm/merge.h"
-#include "lsm/point_get.h"
 #include "lsm/test_table.h"
 
 namespace headrace {
@@ -91,9 +91,10 @@ class HiddenRows {
   }
   std::optional<std::string> Get(int64_t key) {
     const EncodedKey encoded = order_->Encode(std::vector{Value(key)}).ValueOrDie();
-    const auto found = FindNewest(Files(), files_, *order_, encoded, {}, table_.ColumnNames()).ValueOrDie();
-    if (!found.has_value()) return std::nullopt;
-    return LinesOf(table_.schema->fields, *found->row)[0];
+    const auto lookup = KeyLookup::Open(Files(), files_, {}, table_.ColumnNames(), nullptr).ValueOrDie();
+    const KeyedRows found = lookup->Find(order_->ColumnOf(encoded)).ValueOrDie();
+    if (found.row_of_key[0] < 0) return std::nullopt;
+    return LinesOf(table_.schema->fields, *found.rows)[0];
   }
   const DataFileMeta& meta(size_t file) const { return files_[file]->meta; }
 

@@ -9,7 +9,6 @@
 
 #include "lsm/flush.h"
 #include "lsm/key_value_batch.h"
-#include "lsm/point_get.h"
 #include "lsm/test_table.h"
 
 namespace headrace {
@@ -96,12 +95,6 @@ class MergedTree {
     EXPECT_TRUE(stream.ok()) << stream.status();
     return DrainLines(stream->get(), Fields(with_system_columns));
   }
-
-  std::optional<FoundRow> Get(const EncodedKey& key) {
-    return FindNewest(table_.Files(), files_, *order_, key, case_.policy, table_.ColumnNames()).ValueOrDie();
-  }
-
-  const TestTable& table() const { return table_; }
 
  private:
   std::vector<DataField> Fields(bool with_system_columns) const {
@@ -210,28 +203,6 @@ TEST(Merge, AnIgnoredDeleteNeitherWinsNorShows) {
     c.policy.ignore_delete = true;
     c.policy.drop_deletes = true;
     CheckEveryPlan(c);
-  }
-}
-
-TEST(PointGet, FindsWhatAMergeGivesAndNothingElse) {
-  for (uint64_t seed = 30; seed < 40; ++seed) {
-    const auto& [columns, keys] = KeyShapes()[seed % KeyShapes().size()];
-    TreeCase c{columns, keys, seed, seed % 2 == 0, {}};
-    if (seed % 3 == 0) c.policy.sequence_columns = {"s"};
-    SCOPED_TRACE(testing::PrintToString(c));
-    MergedTree tree(c);
-    const std::map<EncodedKey, std::string> expected = tree.Expected(false);
-    size_t asked = 0;
-    for (const auto& [key, line] : expected) {
-      if (++asked > 25) break;
-      const std::optional<FoundRow> found = tree.Get(key);
-      ASSERT_TRUE(found.has_value());
-      EXPECT_EQ(LinesOf(tree.table().schema->fields, *found->row)[0], line);
-      const EncodedKey absent = key + '\1';
-      if (key.size() != 8 && !expected.contains(absent)) {
-        EXPECT_FALSE(tree.Get(absent).has_value());
-      }
-    }
   }
 }
 

@@ -179,7 +179,7 @@ Result<CompactionResult> MergeTree::RunCompaction(const CompactionPlan& plan) co
   // Names of its own: the tree's counter belongs to the thread that flushes.
   FileNames names(NewUuid(), *spec_.files.options);
   CompactionTask task{plan, spec_.files, MergePolicyOf(*spec_.files.options, plan.drop_deletes),
-                      /*tells_changes=*/!spec_.overwrites};
+                      spec_.lookup_cache, /*tells_changes=*/!spec_.overwrites};
   HEADRACE_ASSIGN_OR_RETURN(Compacted compacted, Compact(task, &names));
   CompactionResult result{std::move(compacted.increment), std::move(compacted.deletions)};
   if (result.deletions == nullptr) return result;

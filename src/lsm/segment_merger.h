@@ -49,7 +49,7 @@ class SegmentMerger {
   // The columns it has to see: those wanted, in their order (each once), then those that its rules look at.
   virtual const std::vector<std::string>& reads() const = 0;
 
-  // kInvalid names the column and the key where a rule cannot be kept: an overflow, a retraction that an aggregate does not have.
+  // kInvalid names the column and the key where a rule cannot be kept: an overflow (overflow.h), a retraction that an aggregate does not have.
   virtual Result<MergedRows> Merge(const Segments& segments, std::span<const MergeSource> sources) = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "lsm/gather.h"
 #include "lsm/merged_files.h"
 #include "lsm/order.h"
+#include "lsm/pieces.h"
 #include "lsm/window.h"
 #include "lsm/window_merge.h"
 #include "lsm/winners.h"
@@ -74,7 +75,7 @@ class BufferRows final : public RunBatches {
 
 // What comes out of a window: the row of each key, and every row where that is wanted.
 struct RunsRows {
-  std::shared_ptr<arrow::RecordBatch> merged;
+  Pieces merged;  // usually one
   std::shared_ptr<arrow::RecordBatch> every_version;
 };
 
@@ -101,20 +102,20 @@ class RunsMerge {
     for (const WindowPart& part : window_.parts) batches_.push_back(columns_.Project(*part.rows->batch));
     if (!every_version_) {
       picker_.Pick(window_, &picked_);
-      return Gather(&rows->merged);
+      return Gather(&rows->merged.emplace_back());
     }
     OrderRows(window_, /*by_age=*/false, &segments_);
     HEADRACE_ASSIGN_OR_RETURN(rows->every_version, GatherRows(batches_, segments_.rows, pool_));
     if (!merged_wanted) return true;
     if (merge_ != nullptr) {
-      HEADRACE_ASSIGN_OR_RETURN(rows->merged, merge_->Merge(window_, columns_, segments_));
+      HEADRACE_ASSIGN_OR_RETURN(rows->merged, merge_->MergeApart(window_, columns_, segments_));
       return true;
     }
     std::vector<const int8_t*> kinds;
     for (const WindowPart& part : window_.parts) kinds.push_back(part.rows->kinds);
     picked_.clear();
     DecideDeduplicate(segments_, kinds, policy_, &picked_);
-    return Gather(&rows->merged);
+    return Gather(&rows->merged.emplace_back());
   }
 
  private:
@@ -260,7 +261,7 @@ Result<std::unique_ptr<SpilledRun>> SpilledRows::MergeNeighbours(size_t begin, s
   while (true) {
     HEADRACE_ASSIGN_OR_RETURN(const bool more, merge.Next(&out, /*merged_wanted=*/false));
     if (!more) break;
-    std::shared_ptr<arrow::RecordBatch> kept = every_row() ? out.every_version : out.merged;
+    std::shared_ptr<arrow::RecordBatch> kept = every_row() ? out.every_version : out.merged[0];
     if (kept != nullptr) HEADRACE_RETURN_NOT_OK(writer.Add(std::move(kept)));
   }
   HEADRACE_RETURN_NOT_OK(writer.Finish());
@@ -277,7 +278,7 @@ Result<FileIncrement> SpilledRows::Flush(const WriteBuffer& buffer, const Bucket
     const int64_t count = rows->size();
     readers.emplace_back(std::move(rows), &columns_, MergeFile{nullptr, age, age}, count, every_row());
   }
-  MergedFiles data(files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend), shape_);
+  PieceFiles data(files.WriteSpec(names, FileRole::kData, Level(0), FileSource::kAppend), shape_);
   MergedFiles changelog(files.WriteSpec(names, FileRole::kChangelog, Level(0), FileSource::kAppend), shape_);
   std::optional<WindowMerge> engine;
   if (!policy_.newest_wins()) {
@@ -297,7 +298,7 @@ Result<FileIncrement> SpilledRows::Flush(const WriteBuffer& buffer, const Bucket
     if (spec_.every_version) HEADRACE_RETURN_NOT_OK(changelog.Write(out.every_version));
   }
   FileIncrement increment;
-  HEADRACE_ASSIGN_OR_RETURN(increment.added, data.Close());
+  HEADRACE_ASSIGN_OR_RETURN(increment.added, data.Close(files));
   Result<std::vector<DataFileMeta>> changes = changelog.Close();
   if (!changes.ok()) {
     (void)files.Delete(increment.added);

@@ -129,9 +129,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> WindowMerge::Merge(const Window& win
   return Merge(window, columns, segments_);
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> WindowMerge::Merge(const Window& window,
-                                                               const MergeColumns& columns,
-                                                               const Segments& segments) {
+std::vector<MergeSource> WindowMerge::SourcesOf(const Window& window, const MergeColumns& columns) const {
   const size_t first = options_.sequence_and_kind ? 2 : 0;
   std::vector<MergeSource> sources;
   for (const WindowPart& part : window.parts) {
@@ -141,8 +139,19 @@ Result<std::shared_ptr<arrow::RecordBatch>> WindowMerge::Merge(const Window& win
     if (options_.sequence_and_kind) source.numbers = part.rows->numbers;
     source.kinds = part.rows->kinds;
   }
-  HEADRACE_ASSIGN_OR_RETURN(MergedRows rows, merger_->Merge(segments, sources));
+  return sources;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> WindowMerge::Merge(const Window& window,
+                                                               const MergeColumns& columns,
+                                                               const Segments& segments) {
+  HEADRACE_ASSIGN_OR_RETURN(MergedRows rows, merger_->Merge(segments, SourcesOf(window, columns)));
   return BatchOf(std::move(rows), schema_, options_.sequence_and_kind, policy_.drop_deletes, pool_);
+}
+
+Result<Pieces> WindowMerge::MergeApart(const Window& window, const MergeColumns& columns,
+                                       const Segments& segments) {
+  return MergeInPieces(merger_.get(), segments, SourcesOf(window, columns), schema_, pool_);
 }
 
 }  // namespace headrace

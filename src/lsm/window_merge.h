@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "lsm/merge_policy.h"
+#include "lsm/pieces.h"
 #include "lsm/run_reader.h"
 #include "lsm/segment_merger.h"
 #include "lsm/window.h"
@@ -42,11 +43,14 @@ class WindowMerge {
   // Of segments that are made already, with positions in the window's parts.
   Result<std::shared_ptr<arrow::RecordBatch>> Merge(const Window& window, const MergeColumns& columns,
                                                     const Segments& segments);
+  // The same for a flush: with sequence number and kind, deletes included.
+  Result<Pieces> MergeApart(const Window& window, const MergeColumns& columns, const Segments& segments);
 
  private:
   WindowMerge(MergePolicy policy, Options options, arrow::MemoryPool* pool)
       : policy_(std::move(policy)), options_(options), pool_(pool) {}
 
+  std::vector<MergeSource> SourcesOf(const Window& window, const MergeColumns& columns) const;
   Result<std::shared_ptr<arrow::RecordBatch>> Alone(const WindowPart& part, const MergeColumns& columns);
   std::shared_ptr<arrow::RecordBatch> Stored(const arrow::RecordBatch& batch,
                                              const MergeColumns& columns) const;

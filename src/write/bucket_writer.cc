@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "lsm/overflow.h"
 #include "lsm/tree_changes.h"
 
 namespace headrace {
@@ -67,7 +68,7 @@ Result<FileIncrement> BucketWriter::Salvage() {
 }
 
 Result<bool> BucketWriter::StartCompaction(bool full) {
-  if (compaction_under_way() || stale_) return false;
+  if (compaction_under_way() || stale_ || !held_back_.ok()) return false;
   const std::optional<CompactionPlan> plan = tree_->PickCompaction(full);
   if (!plan.has_value()) return false;
   dirty_ = true;
@@ -89,6 +90,10 @@ Status BucketWriter::FinishCompaction(bool wait) {
 Status BucketWriter::TakeOver(const Result<CompactionResult>& result) {
   if (result.ok()) return tree_->ApplyCompaction(*result);
   HEADRACE_RETURN_NOT_OK(tree_->DropCompaction());
+  if (IsOverflow(result.status())) {
+    held_back_ = result.status();
+    return Status::OK();
+  }
   if (!IsKind(result.status(), ErrorKind::kNotFound)) return result.status();
   // Most likely another writer compacted the same files, and they have been removed since: its work is as good as ours.
   stale_ = true;

@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <arrow/type_fwd.h>
 
@@ -55,6 +56,9 @@ class BucketWriter {
   void set_stale() { stale_ = true; }
   // A compaction found a file missing. Usual when another writer's compaction was followed by expiry; else the table is damaged.
   const Status& lost() const { return lost_; }
+  // Why the bucket could not be compacted since the last time this was asked: the overflow of a key, or OK. It keeps its files, and the next
+  // PrepareChange tries again.
+  Status TakeHeldBack() { return std::exchange(held_back_, Status::OK()); }
 
  private:
   // Whether there was one to start; without compactors it is done.
@@ -72,6 +76,7 @@ class BucketWriter {
   bool dirty_ = false;
   bool stale_ = false;
   Status lost_;
+  Status held_back_;  // while it is set, no compaction starts
 };
 
 }  // namespace headrace

@@ -122,11 +122,14 @@ class TableSession final : public WriteSession {
     prepared.user = options_.commit_user;
     prepared.identifier = identifier;
     SnapshotId base = committer_.newest();
+    std::vector<std::pair<BucketPlace, Status>> held_back;
     for (const auto& [key, writer] : writers_) {
       HEADRACE_ASSIGN_OR_RETURN(const FileChange change, writer->PrepareChange(wait));
       if (!change.empty()) salvaged_[key].Add(change, writer->base());
       if (!writer->lost().ok()) HEADRACE_RETURN_NOT_OK(ExplainLoss(key, *writer));
+      if (Status why = writer->TakeHeldBack(); !why.ok()) held_back.emplace_back(key, std::move(why));
     }
+    HoldBack(held_back);
     for (auto& [key, salvaged] : salvaged_) {
       base = std::min(base, salvaged.base);
       prepared.changes.push_back({key.first, key.second, TotalBuckets(), std::move(salvaged.change)});
@@ -149,6 +152,7 @@ class TableSession final : public WriteSession {
     return std::move(done.snapshots);
   }
 
+  const Status& held_back() const override { return held_back_; }
   const Status& expiry() const override { return expiry_; }
 
  private:
@@ -186,6 +190,7 @@ class TableSession final : public WriteSession {
     spec.files.memory_bytes =
         std::clamp(options_.budget->limit() / kFileShare, kLeastFileMemory, kMostFileMemory);
     spec.scratch = options_.scratch;
+    spec.lookup_cache = options_.lookup_cache;
     spec.overwrites = options_.ignore_existing;
     spec.uuid = staging_prefix_ + NewUuid();
     return spec;
@@ -256,6 +261,23 @@ class TableSession final : public WriteSession {
       HEADRACE_RETURN_NOT_OK(RelieveLargest());
       HEADRACE_RETURN_NOT_OK(FitReservation());
     }
+  }
+
+  // Their rows are kept as they are. What their compactions should tell a changelog is told once they succeed.
+  void HoldBack(const std::vector<std::pair<BucketPlace, Status>>& buckets) {
+    held_back_ = Status::OK();
+    for (const auto& [key, why] : buckets) {
+      if (CommitsToFullCompaction(table_.options).has_value()) written_.insert(key);
+      if (table_.options.needs_lookup()) unfinished_.insert(key);
+    }
+    if (buckets.empty()) return;
+    const auto& [key, why] = buckets[0];
+    const std::string others =
+        buckets.size() == 1 ? "" : "; so do " + std::to_string(buckets.size() - 1) + " more buckets";
+    held_back_ = Invalid(
+        "compacting ", table_.Describe(key.first, key.second), " of table ", table_.name, ": ", why.message(),
+        "; the bucket keeps its files uncompacted, and reading it gives this error, until the ",
+        "column has a wider type or the rows are overwritten", others);
   }
 
   // A compaction missed a file. Without a newer snapshot nobody can have removed it rightly.
@@ -373,6 +395,7 @@ class TableSession final : public WriteSession {
   const std::string staging_prefix_;  // in the names of files whose rows wait for a bucket
   SessionCommitter committer_;
   std::unique_ptr<BucketAssigner> assigner_;
+  Status held_back_;
   Status expiry_;
   std::map<BucketPlace, std::unique_ptr<BucketWriter>> writers_;
   std::map<BucketPlace, Salvaged> salvaged_;

@@ -27,11 +27,15 @@
 
 namespace headrace {
 
+class LookupCache;  // lsm/lookup_cache.h
+
 struct SessionOptions {
   std::string commit_user;
   MemoryBudget* budget = nullptr;   // of all buffers; required
   TaskGroup* compactors = nullptr;  // null: compactions run inline
-  Scratch* scratch = nullptr;       // where rows are put aside; null: buckets flush instead
+  LookupCache* lookup_cache =
+      nullptr;  // what the engine's lookups share, before images too; null: a small one a compaction
+  Scratch* scratch = nullptr;  // where rows are put aside; null: buckets flush instead
   arrow::MemoryPool* pool = nullptr;
   // What is in the table is of no concern: for who takes it all away in the same commit.
   bool ignore_existing = false;
@@ -62,6 +66,10 @@ class WriteSession {
   // The snapshots made, oldest first.
   // Unless the table is write-only, old snapshots then end as its options ask: see expiry().
   virtual Result<std::vector<Snapshot>> Commit(const PreparedCommit& prepared) = 0;
+
+  // Which buckets the last PrepareCommit left uncompacted, because what a compaction would put together overflows: OK, or kInvalid that names
+  // bucket, key and column. They keep their files and are tried again with the next commit; all other buckets are not concerned.
+  virtual const Status& held_back() const = 0;
 
   // How the expiry after the last commit went. Its failure is no failure of the commit, which stands; the next commit tries again.
   virtual const Status& expiry() const = 0;

@@ -321,7 +321,8 @@ Status Stage::CompactBuckets(const Table& table, bool full, std::optional<std::s
   HEADRACE_RETURN_NOT_OK(session->Compact(full));
   HEADRACE_ASSIGN_OR_RETURN(const PreparedCommit prepared,
                             session->PrepareCommit(++identifiers_[kCompactor], /*wait_for_compaction=*/true));
-  return session->Commit(prepared).status();
+  HEADRACE_RETURN_NOT_OK(session->Commit(prepared).status());
+  return session->held_back();
 }
 
 // New level-0 files, and all live files of the partition away, in one snapshot.
