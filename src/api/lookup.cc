@@ -11,20 +11,50 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/uuid.h"
+#include "catalog/snapshots.h"
+#include "catalog/tags.h"
 #include "read/scan.h"
 #include "read/table_lookup.h"
 
 namespace headrace {
 namespace {
 
+// A consumer that never moves: what every expiry leaves alone, with the snapshots after it.
+class HeldSnapshot {
+ public:
+  static Result<std::unique_ptr<HeldSnapshot>> Take(const Table& table, SnapshotId snapshot) {
+    auto held = std::make_unique<HeldSnapshot>(table.store, ConsumerPath(table, "lookup-" + NewUuid()));
+    JsonWriter out;
+    out.BeginObject().Field("nextSnapshot", snapshot.value).EndObject();
+    const Status written = table.store->Replace(held->path_, std::move(out).Finish());
+    if (!written.ok())
+      return WithContext("holding snapshot " + std::to_string(snapshot.value) + " of table " + table.name,
+                         written);
+    return held;
+  }
+
+  HeldSnapshot(std::shared_ptr<Store> store, std::string path)
+      : store_(std::move(store)), path_(std::move(path)) {}
+  ~HeldSnapshot() { (void)store_->Delete(path_); }
+  HeldSnapshot(const HeldSnapshot&) = delete;
+  HeldSnapshot& operator=(const HeldSnapshot&) = delete;
+
+ private:
+  const std::shared_ptr<Store> store_;
+  const std::string path_;
+};
+
 class PinnedLookup final : public Lookup {
  public:
   PinnedLookup(std::shared_ptr<SharedState> state, Table table, std::shared_ptr<arrow::Schema> schema,
-               std::optional<int64_t> snapshot, std::unique_ptr<TableLookup> rows)
+               std::optional<int64_t> snapshot, std::unique_ptr<HeldSnapshot> held,
+               std::unique_ptr<TableLookup> rows)
       : state_(std::move(state)),
         table_(std::move(table)),
         schema_(std::move(schema)),
         snapshot_(snapshot),
+        held_(std::move(held)),
         rows_(std::move(rows)) {}
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
@@ -82,7 +112,8 @@ class PinnedLookup final : public Lookup {
   const Table table_;
   const std::shared_ptr<arrow::Schema> schema_;
   const std::optional<int64_t> snapshot_;
-  const std::unique_ptr<TableLookup> rows_;  // null: the table has no snapshot
+  const std::unique_ptr<HeldSnapshot> held_;  // null: not asked for
+  const std::unique_ptr<TableLookup> rows_;   // null: the table has no snapshot
 };
 
 using KeyText = std::vector<std::pair<std::string, std::string>>;
@@ -132,14 +163,23 @@ Result<std::unique_ptr<Lookup>> OpenTableLookup(std::shared_ptr<SharedState> sta
     return Invalid("looking up keys in table ", table.name, ": it has no primary key; use read");
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(then, options.columns));
   std::unique_ptr<TableLookup> rows;
+  std::unique_ptr<HeldSnapshot> held;
   std::optional<int64_t> id;
   if (snapshot) {
     id = snapshot->id.value;
+    if (options.hold_snapshot) {
+      HEADRACE_ASSIGN_OR_RETURN(held, HeldSnapshot::Take(table, snapshot->id));
+      // An expiry that began before may have ended it.
+      HEADRACE_ASSIGN_OR_RETURN(const auto there, FindSnapshot(table, snapshot->id));
+      if (!there.has_value())
+        return SnapshotExpired("looking up keys in table ", table.name, ": snapshot ", *id,
+                               " expired before it could be held; open the lookup again");
+    }
     HEADRACE_ASSIGN_OR_RETURN(rows,
                               TableLookup::Open(then, *snapshot, options.columns, &state->lookup_cache));
   }
   return std::make_unique<PinnedLookup>(std::move(state), std::move(then), std::move(schema), id,
-                                        std::move(rows));
+                                        std::move(held), std::move(rows));
 }
 
 }  // namespace headrace

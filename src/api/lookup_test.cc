@@ -126,6 +126,45 @@ TEST_F(Lookups, SeeTheSnapshotTheyWereOpenedAt) {
   EXPECT_EQ(ValueIn(*many.rows, many.row_of_key[2]), 2);
 }
 
+int64_t FilesIn(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder)) return 0;
+  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+}
+
+TEST_F(Lookups, HoldTheirSnapshotAsLongAsTheyLiveWhereTheyAreAskedTo) {
+  const auto table = Create("id BIGINT, v BIGINT", {"id"}, {},
+                            {{"bucket", "1"},
+                             {"snapshot.num-retained.min", "1"},
+                             {"snapshot.num-retained.max", "1"},
+                             {"num-sorted-run.compaction-trigger", "2"}});
+  const auto consumers = std::filesystem::path(table->info().path) / "consumer";
+  const auto writer = table->OpenWriter().ValueOrDie();
+  const auto commit = [&](int64_t value) {
+    ASSERT_TRUE(writer->Write(IdsAndValues({1, 2, 3}, value), nullptr).ok());
+    ASSERT_TRUE(writer->Commit(/*wait_for_compaction=*/true).ok());
+    ASSERT_TRUE(table->Compact(true).ok());
+    ASSERT_TRUE(table->Expire({}).ok());
+  };
+  commit(1);
+  const auto loose = table->OpenLookup({}).ValueOrDie();
+  auto held = table->OpenLookup({.hold_snapshot = true}).ValueOrDie();
+  EXPECT_EQ(FilesIn(consumers), 1);
+  for (int64_t value = 2; value < 15; ++value) commit(value);
+  // Nothing of it was read before.
+  EXPECT_EQ(ValueIn(*held->Get({{"id", "2"}}).ValueOrDie(), 0), 1);
+  EXPECT_EQ(ValueIn(*loose->Get({{"id", "2"}}).ValueOrDie(), 0), 1) << "the same snapshot";
+  EXPECT_TRUE(table->OpenLookup({.snapshot = held->snapshot()}).ok());
+
+  held.reset();
+  EXPECT_EQ(FilesIn(consumers), 0);
+  const auto unread = table->OpenLookup({.columns = {"v"}, .snapshot = loose->snapshot()}).ValueOrDie();
+  for (int64_t value = 15; value < 28; ++value) commit(value);
+  const Status expired = unread->Get({{"id", "2"}}).status();
+  ASSERT_FALSE(expired.ok());
+  EXPECT_EQ(KindOf(expired), ErrorKind::kSnapshotExpired) << expired;
+  EXPECT_EQ(ValueIn(*table->OpenLookup({}).ValueOrDie()->Get({{"id", "2"}}).ValueOrDie(), 0), 27);
+}
+
 TEST_F(Lookups, AreRefusedWithoutAPrimaryKeyAndForAWrongOne) {
   const auto table = Create("id BIGINT, v BIGINT", {"id"}, {}, {{"bucket", "1"}});
   const auto lookup = table->OpenLookup({}).ValueOrDie();
