@@ -136,7 +136,10 @@ class CrossPartition final : public BucketAssigner {
   }
 
  private:
-  std::string What() const { return "the index of all keys of table " + table_.name; }
+  std::string What() const {
+    return "the index of all keys of table " + table_.name + " (" + std::to_string(index_.key_count()) +
+           " so far; it is in memory whole, within --memory or EngineOptions::memory_bytes)";
+  }
 
   // Appends what becomes of one row.
   Status Place(std::string_view key, Placed one, std::vector<Placed>* placed) {

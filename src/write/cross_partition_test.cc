@@ -114,6 +114,7 @@ TEST_F(CrossPartition, AnIndexThatDoesNotFitTheBudgetIsToldByName) {
     status = WriteRows(session.get(), table, rows);
   }
   EXPECT_TRUE(IsKind(status, ErrorKind::kOverBudget)) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr(" so far; it is in memory whole, within --memory"));
   EXPECT_THAT(status.message(), HasSubstr("give a larger memory budget"));
 }
 

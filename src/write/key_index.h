@@ -1,6 +1,7 @@
 // Where each key of a whole table lies: key bytes to a partition's number and a bucket.
 //
-// All in memory: about forty bytes and the key for each, which memory_bytes tells so that a budget can be held. A key is never forgotten.
+// All in memory: about forty bytes and the key for each, which memory_bytes tells so that a budget can be held; nothing is put on disk, past
+// the budget a write fails. A key is never forgotten.
 // One thread. Source: GlobalIndexAssigner, which keeps the same map in a local RocksDB.
 #pragma once
 
