@@ -81,9 +81,10 @@ Result<Slice> MakeSlice(const Table& table, const BinaryRow& partition, const st
 
 class CrossPartition final : public BucketAssigner {
  public:
-  CrossPartition(const Table& table, Reservation memory, arrow::MemoryPool* pool)
+  CrossPartition(const Table& table, Reservation memory, int64_t budget_bytes, arrow::MemoryPool* pool)
       : table_(table),
         memory_(std::move(memory)),
+        most_bytes_(budget_bytes / 4 * 3),
         pool_(pool),
         buckets_(table.options.dynamic_bucket_target_rows) {}
 
@@ -202,7 +203,11 @@ class CrossPartition final : public BucketAssigner {
       ++fresh;
       bytes += static_cast<int64_t>(key.size());
     }
-    return memory_.Resize(std::max(memory_.bytes(), index_.BytesWith(fresh, bytes)), What());
+    const int64_t needed = index_.BytesWith(fresh, bytes);
+    if (needed > most_bytes_)
+      return OverBudget(What(), " needs ", needed, " bytes of memory, at most ", most_bytes_,
+                        " are allowed it, three quarters of the budget; give a larger memory budget");
+    return memory_.Resize(std::max(memory_.bytes(), needed), What());
   }
 
   // The first row after a commit: others may have added rows since.
@@ -276,6 +281,7 @@ class CrossPartition final : public BucketAssigner {
 
   const Table& table_;
   Reservation memory_;
+  const int64_t most_bytes_;  // the rest is for rows
   arrow::MemoryPool* const pool_;
   KeyIndex index_;
   PartitionBuckets buckets_;
@@ -291,7 +297,7 @@ Result<std::unique_ptr<BucketAssigner>> MakeCrossPartition(const Table& table, M
                                                            arrow::MemoryPool* pool) {
   HEADRACE_ASSIGN_OR_RETURN(Reservation memory,
                             budget->Reserve(0, "the index of all keys of table " + table.name));
-  return std::make_unique<CrossPartition>(table, std::move(memory), pool);
+  return std::make_unique<CrossPartition>(table, std::move(memory), budget->limit(), pool);
 }
 
 }  // namespace headrace
