@@ -26,6 +26,7 @@ Examples:
   headrace changes shop.customers --from earliest --follow
   headrace why shop.customers customer_id=8821
   headrace check shop.customers --data
+  headrace sql -c 'SELECT plan, count(*) FROM shop.customers GROUP BY plan'
   headrace demo
 
 Exit status: 0 done, 1 failed or different, 2 wrong usage,
@@ -94,6 +95,7 @@ int Main(int argc, char** argv) {
   AddExpire(&app, &chosen);
   AddCheck(&app, &chosen);
   AddWhy(&app, &chosen);
+  AddSql(&app, &chosen);
   AddDemo(&app, &chosen);
   AddCompletion(&app, &chosen);
   AddHelp(&app, &chosen);

@@ -38,6 +38,7 @@ class Session {
   // The table the command is about; empty when it is about none.
   const std::string& table() const { return table_; }
   bool quiet() const { return global_.quiet; }
+  const GlobalOptions& global() const { return global_; }
   // To stderr, unless --quiet.
   void Note(const std::string& line) const;
 
@@ -69,6 +70,7 @@ void AddMaintenance(CLI::App* app, Chosen* chosen);  // compact, drop, rename, j
 void AddExpire(CLI::App* app, Chosen* chosen);
 void AddCheck(CLI::App* app, Chosen* chosen);
 void AddWhy(CLI::App* app, Chosen* chosen);
+void AddSql(CLI::App* app, Chosen* chosen);
 void AddDemo(CLI::App* app, Chosen* chosen);
 void AddCompletion(CLI::App* app, Chosen* chosen);
 

@@ -30,4 +30,6 @@ const std::atomic<bool>& StopRequested() {
   return stop;
 }
 
+void ForgetStop() { stop = false; }
+
 }  // namespace headrace::cli

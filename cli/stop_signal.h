@@ -8,4 +8,7 @@ namespace headrace::cli {
 // Installs the handlers at the first call; the flag is set once a signal came.
 const std::atomic<bool>& StopRequested();
 
+// Forgets a signal that a prompt has answered.
+void ForgetStop();
+
 }  // namespace headrace::cli

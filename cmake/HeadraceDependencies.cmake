@@ -1,5 +1,5 @@
-# Everything else we link, under one family of names: headrace_dep::{fmt,json,zstd,lz4,snappy,xxhash,roaring,cli11,
-# rapidjson}. A room names what it uses in its CMakeLists.txt; nothing is linked by default but Arrow.
+# Everything else we link, under one family of names: headrace_dep::{fmt,json,zstd,lz4,snappy,xxhash,libedit,roaring,
+# cli11,rapidjson}. A room names what it uses in its CMakeLists.txt; nothing is linked by default but Arrow.
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -20,7 +20,7 @@ house_name(json nlohmann_json::nlohmann_json)
 find_package(CLI11 REQUIRED CONFIG)
 house_name(cli11 CLI11::CLI11)
 
-foreach(pair "zstd=libzstd" "lz4=liblz4" "snappy=snappy" "xxhash=libxxhash")
+foreach(pair "zstd=libzstd" "lz4=liblz4" "snappy=snappy" "xxhash=libxxhash" "libedit=libedit")
   string(REPLACE "=" ";" pair "${pair}")
   list(GET pair 0 name)
   list(GET pair 1 package)

@@ -23,7 +23,8 @@ const char* __tsan_default_options() { return "halt_on_error=1:second_deadlock_s
 const char* __tsan_default_suppressions() {
   return "race:libarrow.so\n"
          "race:libparquet.so\n"
-         "race:libarrow_compute.so\n";
+         "race:libarrow_compute.so\n"
+         "race:libduckdb.so\n";
 }
 
 }  // extern "C"

@@ -1,103 +1,18 @@
 // Flink's CREATE TABLE, as users paste it, into a TableDefinition.
 //
-// The statement is cut into tokens first (names, quoted names, strings, numbers, punctuation), so that commas and keywords inside quotes or
-// type parameters never mislead. Column types are left to ParseColumns; what Paimon tables cannot have is refused by name.
-#include <algorithm>
-#include <cctype>
+// It is read token by token (sql/tokens.h). Column types are left to ParseColumns; what Paimon tables cannot have is refused by name.
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/create_table_text.h"
 #include "base/error.h"
 #include "headrace/engine.h"
+#include "sql/tokens.h"
 
 namespace headrace {
 namespace {
-
-enum class TokenKind { kWord, kQuotedName, kString, kPunctuation, kEnd };
-
-struct Token {
-  TokenKind kind = TokenKind::kEnd;
-  std::string text;   // without quotes
-  size_t offset = 0;  // of its first byte in the statement
-  size_t end = 0;     // past its last byte
-};
-
-std::string Upper(std::string_view text) {
-  std::string upper(text);
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
-  return upper;
-}
-
-bool IsWordByte(unsigned char c) { return std::isalnum(c) || c == '_' || c == '$' || c >= 0x80; }
-
-// The place as people count it: line and column from 1.
-std::string PlaceOf(std::string_view text, size_t offset) {
-  const std::string_view before = text.substr(0, std::min(offset, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const size_t line_start = before.rfind('\n');
-  const size_t column = line_start == std::string_view::npos ? offset + 1 : offset - line_start;
-  return "line " + std::to_string(line) + ", column " + std::to_string(column);
-}
-
-size_t SkipBlanksAndComments(std::string_view text, size_t at) {
-  while (at < text.size()) {
-    if (std::isspace(static_cast<unsigned char>(text[at]))) {
-      ++at;
-    } else if (text.substr(at, 2) == "--") {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at, 2) == "/*") {
-      const size_t close = text.find("*/", at + 2);
-      at = close == std::string_view::npos ? text.size() : close + 2;
-    } else {
-      break;
-    }
-  }
-  return at;
-}
-
-// A quoted token beginning at `at`; the quote is doubled inside to stand for itself.
-Result<Token> ReadQuoted(std::string_view text, size_t at) {
-  const char quote = text[at];
-  Token token{quote == '\'' ? TokenKind::kString : TokenKind::kQuotedName, "", at, at};
-  for (size_t i = at + 1; i < text.size(); ++i) {
-    if (text[i] != quote) {
-      token.text += text[i];
-    } else if (i + 1 < text.size() && text[i + 1] == quote) {
-      token.text += quote;
-      ++i;
-    } else {
-      token.end = i + 1;
-      return token;
-    }
-  }
-  return Invalid("reading CREATE TABLE: the quote opened at ", PlaceOf(text, at), " is never closed");
-}
-
-Result<std::vector<Token>> Tokenize(std::string_view text) {
-  std::vector<Token> tokens;
-  size_t at = SkipBlanksAndComments(text, 0);
-  while (at < text.size()) {
-    const char c = text[at];
-    if (c == '\'' || c == '`' || c == '"') {
-      HEADRACE_ASSIGN_OR_RETURN(Token token, ReadQuoted(text, at));
-      at = token.end;
-      tokens.push_back(std::move(token));
-    } else if (IsWordByte(static_cast<unsigned char>(c))) {
-      size_t end = at;
-      while (end < text.size() && IsWordByte(static_cast<unsigned char>(text[end]))) ++end;
-      tokens.push_back({TokenKind::kWord, std::string(text.substr(at, end - at)), at, end});
-      at = end;
-    } else {
-      tokens.push_back({TokenKind::kPunctuation, std::string(1, c), at, at + 1});
-      ++at;
-    }
-    at = SkipBlanksAndComments(text, at);
-  }
-  tokens.push_back({TokenKind::kEnd, "the end of the statement", text.size(), text.size()});
-  return tokens;
-}
 
 // Reads the statement from left to right; one method a clause.
 class CreateTableParser {
@@ -105,7 +20,8 @@ class CreateTableParser {
   CreateTableParser(std::string_view text, std::vector<Token> tokens)
       : text_(text), tokens_(std::move(tokens)) {}
 
-  Result<TableDefinition> Parse(std::string* name) {
+  // Without columns: the head of CREATE TABLE … AS.
+  Result<TableDefinition> Parse(bool with_columns, std::string* name) {
     HEADRACE_RETURN_NOT_OK(ExpectWord("CREATE"));
     if (IsWord("TEMPORARY")) return Refused("a TEMPORARY table has no place on disk");
     HEADRACE_RETURN_NOT_OK(ExpectWord("TABLE"));
@@ -114,7 +30,13 @@ class CreateTableParser {
       HEADRACE_RETURN_NOT_OK(ExpectWord("EXISTS"));
     }
     HEADRACE_ASSIGN_OR_RETURN(*name, ParseQualifiedName());
-    HEADRACE_RETURN_NOT_OK(ParseElements());
+    if (with_columns || IsPunctuation("(")) HEADRACE_RETURN_NOT_OK(ParseElements());
+    if (!with_columns && !definition_.columns.empty()) {
+      return Unsupported(
+          "reading CREATE TABLE … AS: the columns are those of the query; list a PRIMARY KEY at most, and "
+          "give columns names and "
+          "types in the query");
+    }
     HEADRACE_RETURN_NOT_OK(ParseClauses());
     TakePunctuation(";");
     if (Next().kind != TokenKind::kEnd) return Unexpected("the end of the statement");
@@ -123,12 +45,8 @@ class CreateTableParser {
 
  private:
   const Token& Next() const { return tokens_[at_]; }
-  bool IsWord(std::string_view word) const {
-    return Next().kind == TokenKind::kWord && Upper(Next().text) == word;
-  }
-  bool IsPunctuation(std::string_view mark) const {
-    return Next().kind == TokenKind::kPunctuation && Next().text == mark;
-  }
+  bool IsWord(std::string_view word) const { return Next().IsWord(word); }
+  bool IsPunctuation(std::string_view mark) const { return Next().IsPunctuation(mark); }
   bool TakeWord(std::string_view word) {
     if (!IsWord(word)) return false;
     ++at_;
@@ -302,9 +220,13 @@ class CreateTableParser {
 
 }  // namespace
 
+Result<TableDefinition> ParseTableDefinition(std::string_view ddl, bool with_columns, std::string* name) {
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(ddl, "reading CREATE TABLE"));
+  return CreateTableParser(ddl, std::move(tokens)).Parse(with_columns, name);
+}
+
 Result<TableDefinition> ParseCreateTable(std::string_view ddl, std::string* name) {
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(ddl));
-  return CreateTableParser(ddl, std::move(tokens)).Parse(name);
+  return ParseTableDefinition(ddl, true, name);
 }
 
 }  // namespace headrace

@@ -1,0 +1,281 @@
+// Splitting scripts; one parser a head, over the tokens of the statement.
+#include "sql/statement.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "sql/tokens.h"
+
+namespace headrace {
+namespace {
+
+constexpr char kReading[] = "reading SQL";
+
+class HeadParser {
+ public:
+  HeadParser(std::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {
+    // A ';' that closes the statement is no part of it.
+    while (tokens_.size() > 1 && tokens_[tokens_.size() - 2].IsPunctuation(";"))
+      tokens_.erase(tokens_.end() - 2);
+  }
+
+  Result<Statement> Parse() {
+    if (Words({"CREATE", "TABLE"})) return ParseCreateTable();
+    if (Words({"DROP", "TABLE"})) return ParseDropTable();
+    if (Words({"INSERT"})) return ParseInsert();
+    if (Words({"DELETE", "FROM"})) return ParseDelete();
+    if (Words({"UPDATE"})) return ParseUpdate();
+    if (Words({"DESCRIBE"}) || Words({"DESC"})) return ParseDescribe();
+    if (Words({"SHOW"})) return ParseShow();
+    if (Words({"USE"})) return ParseUse();
+    return Whole();
+  }
+
+ private:
+  const Token& Next() const { return tokens_[at_]; }
+  const Token& After(size_t count) const { return tokens_[std::min(at_ + count, tokens_.size() - 1)]; }
+  bool AtEnd() const { return Next().kind == TokenKind::kEnd; }
+
+  // Whether these words come next.
+  bool Words(std::initializer_list<std::string_view> words) const {
+    size_t i = 0;
+    return std::all_of(words.begin(), words.end(), [&](std::string_view word) { return After(i++).IsWord(word); });
+  }
+  bool Take(std::initializer_list<std::string_view> words) {
+    if (!Words(words)) return false;
+    at_ += words.size();
+    return true;
+  }
+  bool TakeMark(std::string_view mark) {
+    if (!Next().IsPunctuation(mark)) return false;
+    ++at_;
+    return true;
+  }
+
+  Status Unexpected(std::string_view wanted) const {
+    return Invalid(kReading, ": expected ", wanted, " at ", PlaceOf(text_, Next().offset), ", found ", Next().text);
+  }
+  Status Refused(std::string_view why) const {
+    return Unsupported(kReading, ": ", Next().text, " at ", PlaceOf(text_, Next().offset), ": ", why);
+  }
+
+  Statement Whole() const { return QueryText{std::string(text_)}; }
+
+  // The text from the next token to before token `end`.
+  std::string TextTo(size_t end) const {
+    return end <= at_ ? "" : std::string(text_.substr(Next().offset, tokens_[end - 1].end - Next().offset));
+  }
+  std::string Rest() { return TextTo(tokens_.size() - 1); }
+
+  // The place of the next token outside parentheses that is `word`, or `mark`; the end when there is none.
+  size_t Find(std::string_view word, std::string_view mark = {}) const {
+    int depth = 0;
+    for (size_t i = at_; i + 1 < tokens_.size(); ++i) {
+      if (depth == 0 && (tokens_[i].IsWord(word) || (!mark.empty() && tokens_[i].IsPunctuation(mark)))) return i;
+      if (tokens_[i].IsPunctuation("(") || tokens_[i].IsPunctuation("[") || tokens_[i].IsPunctuation("{")) ++depth;
+      if (tokens_[i].IsPunctuation(")") || tokens_[i].IsPunctuation("]") || tokens_[i].IsPunctuation("}")) --depth;
+    }
+    return tokens_.size() - 1;
+  }
+
+  Result<std::string> ParseName() {
+    if (Next().kind != TokenKind::kWord && Next().kind != TokenKind::kQuotedName) return Unexpected("a name");
+    return tokens_[at_++].text;
+  }
+
+  Result<std::string> ParseTableName() {
+    HEADRACE_ASSIGN_OR_RETURN(std::string table, ParseName());
+    std::string database;
+    while (TakeMark(".")) {
+      database = std::move(table);
+      HEADRACE_ASSIGN_OR_RETURN(table, ParseName());
+    }
+    return database.empty() ? table : database + "." + table;
+  }
+
+  Status ExpectEnd() const { return AtEnd() ? Status::OK() : Unexpected("the end of the statement"); }
+
+  Result<Statement> ParseCreateTable() {
+    CreateTableText create;
+    const size_t start = at_;
+    Take({"CREATE", "TABLE"});
+    create.if_not_exists = Take({"IF", "NOT", "EXISTS"});
+    HEADRACE_ASSIGN_OR_RETURN(create.name, ParseTableName());
+    const size_t as = Find("AS");
+    at_ = start;
+    create.definition = TextTo(as);
+    at_ = as;
+    if (Take({"AS"})) {
+      create.query = Rest();
+      if (create.query.empty()) return Unexpected("a query");
+    }
+    return create;
+  }
+
+  Result<Statement> ParseDropTable() {
+    DropTableText drop;
+    Take({"DROP", "TABLE"});
+    drop.if_exists = Take({"IF", "EXISTS"});
+    HEADRACE_ASSIGN_OR_RETURN(drop.name, ParseTableName());
+    HEADRACE_RETURN_NOT_OK(ExpectEnd());
+    return drop;
+  }
+
+  Result<Statement> ParseInsert() {
+    InsertText insert;
+    Take({"INSERT"});
+    if (Words({"OVERWRITE"})) return Refused("overwriting is not built; delete the rows first");
+    if (Words({"OR"})) return Refused("an INSERT into a table with a primary key replaces the row of that key as it is");
+    if (!Take({"INTO"})) return Unexpected("INTO");
+    HEADRACE_ASSIGN_OR_RETURN(insert.name, ParseTableName());
+    if (Next().IsPunctuation("(") && !After(1).IsWord("SELECT") && !After(1).IsWord("WITH") && !After(1).IsWord("VALUES")) {
+      TakeMark("(");
+      do {
+        HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
+        insert.columns.push_back(std::move(column));
+      } while (TakeMark(","));
+      if (!TakeMark(")")) return Unexpected("')'");
+    }
+    const size_t returning = Find("RETURNING");
+    const size_t conflict = Find("CONFLICT");
+    if (AtEnd()) return Unexpected("a query");
+    insert.query = Rest();
+    at_ = std::min(returning, conflict);
+    if (!AtEnd()) return Refused("an INSERT here ends with its query");
+    return insert;
+  }
+
+  std::string ParseAlias() {
+    const bool as = Take({"AS"});
+    const bool name = Next().kind == TokenKind::kQuotedName || (Next().kind == TokenKind::kWord && !Words({"WHERE"}) &&
+                                                               !Words({"SET"}) && !Words({"USING"}) && !Words({"RETURNING"}));
+    return as || name ? tokens_[at_++].text : "";
+  }
+
+  // [WHERE condition] to the end.
+  Status ParseCondition(std::string* condition) {
+    if (Words({"USING"}) || Words({"FROM"}))
+      return Refused("only one table is understood here; use WHERE … IN (SELECT …)");
+    if (Words({"RETURNING"})) return Refused("rows that change are not given back");
+    if (!Take({"WHERE"})) return ExpectEnd();
+    const size_t returning = Find("RETURNING");
+    *condition = TextTo(returning);
+    if (condition->empty()) return Unexpected("a condition");
+    at_ = returning;
+    return AtEnd() ? Status::OK() : Refused("rows that change are not given back");
+  }
+
+  Result<Statement> ParseDelete() {
+    DeleteText text;
+    Take({"DELETE", "FROM"});
+    HEADRACE_ASSIGN_OR_RETURN(text.name, ParseTableName());
+    text.alias = ParseAlias();
+    HEADRACE_RETURN_NOT_OK(ParseCondition(&text.condition));
+    return text;
+  }
+
+  Result<Statement> ParseUpdate() {
+    UpdateText update;
+    Take({"UPDATE"});
+    HEADRACE_ASSIGN_OR_RETURN(update.name, ParseTableName());
+    update.alias = ParseAlias();
+    if (!Take({"SET"})) return Unexpected("SET");
+    do {
+      HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
+      if (!TakeMark("=")) return Unexpected("'='");
+      const size_t end = std::min({Find("WHERE", ","), Find("FROM"), Find("RETURNING")});
+      std::string value = TextTo(end);
+      if (value.empty()) return Unexpected("a value");
+      update.values.emplace_back(std::move(column), std::move(value));
+      at_ = end;
+    } while (TakeMark(","));
+    HEADRACE_RETURN_NOT_OK(ParseCondition(&update.condition));
+    return update;
+  }
+
+  // DESCRIBE of a name; DuckDB describes a query.
+  Result<Statement> ParseDescribe() {
+    const size_t start = at_;
+    ++at_;
+    (void)Take({"TABLE"});
+    if (Words({"SELECT"}) || Words({"WITH"}) || Words({"FROM"}) || Words({"VALUES"}) || Next().IsPunctuation("(") || AtEnd()) {
+      at_ = start;
+      return Whole();
+    }
+    DescribeText describe;
+    HEADRACE_ASSIGN_OR_RETURN(describe.name, ParseTableName());
+    HEADRACE_RETURN_NOT_OK(ExpectEnd());
+    return describe;
+  }
+
+  Result<Statement> ParseShow() {
+    ShowText show;
+    Take({"SHOW"});
+    if (Take({"DATABASES"}) || Take({"SCHEMAS"})) {
+      show.what = ShowText::What::kDatabases;
+    } else if (Take({"TABLES"})) {
+      if (Take({"FROM"}) || Take({"IN"})) {
+        HEADRACE_ASSIGN_OR_RETURN(show.name, ParseName());
+      }
+    } else if (Take({"CREATE", "TABLE"})) {
+      show.what = ShowText::What::kCreateTable;
+      HEADRACE_ASSIGN_OR_RETURN(show.name, ParseTableName());
+    } else {
+      return Whole();
+    }
+    HEADRACE_RETURN_NOT_OK(ExpectEnd());
+    return show;
+  }
+
+  Result<Statement> ParseUse() {
+    UseText use;
+    Take({"USE"});
+    HEADRACE_ASSIGN_OR_RETURN(use.database, ParseName());
+    HEADRACE_RETURN_NOT_OK(ExpectEnd());
+    return use;
+  }
+
+  std::string_view text_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+};
+
+// DuckDB knows names in "…" alone. Of the same length, so that places stay what they are.
+void QuoteAsDuckDB(const Token& token, size_t start, std::string* statement) {
+  const bool backticks = token.kind == TokenKind::kQuotedName && (*statement)[token.offset - start] == '`';
+  if (!backticks || token.text.find('"') != std::string::npos) return;
+  (*statement)[token.offset - start] = '"';
+  (*statement)[token.end - 1 - start] = '"';
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> SplitScript(std::string_view script) {
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Token> tokens, Tokenize(script, kReading));
+  std::vector<std::string> statements;
+  for (size_t first = 0; first + 1 < tokens.size();) {
+    size_t last = first;
+    while (last + 1 < tokens.size() && !tokens[last].IsPunctuation(";")) ++last;
+    if (last > first) {
+      const size_t start = tokens[first].offset;
+      std::string statement(script.substr(start, tokens[last - 1].end - start));
+      for (size_t i = first; i < last; ++i) QuoteAsDuckDB(tokens[i], start, &statement);
+      statements.push_back(std::move(statement));
+    }
+    first = last + 1;
+  }
+  return statements;
+}
+
+bool IsComplete(std::string_view text) {
+  const auto tokens = Tokenize(text, kReading);
+  if (!tokens.ok() || tokens->size() < 2) return false;
+  return (*tokens)[tokens->size() - 2].IsPunctuation(";");
+}
+
+Result<Statement> ParseStatement(std::string_view statement) {
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(statement, kReading));
+  return HeadParser(statement, std::move(tokens)).Parse();
+}
+
+}  // namespace headrace

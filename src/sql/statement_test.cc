@@ -1,0 +1,108 @@
+// Scripts cut into statements, and the heads of these.
+#include "sql/statement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <typename T>
+T Parsed(std::string_view text) {
+  const auto statement = ParseStatement(text);
+  EXPECT_TRUE(statement.ok()) << statement.status();
+  EXPECT_TRUE(statement.ok() && std::holds_alternative<T>(*statement)) << text;
+  return statement.ok() && std::holds_alternative<T>(*statement) ? std::get<T>(*statement) : T();
+}
+
+std::string ErrorOf(std::string_view text) { return ParseStatement(text).status().ToString(); }
+
+TEST(SplitScript, CutsAtSemicolonsThatAreNotInQuotesOrComments) {
+  const auto statements = SplitScript(
+      "-- first; comment\nSELECT ';' ; /* ; */ SELECT \"a;b\" FROM t;;\n SELECT $tag$ ; $tag$; SELECT e'it\\'s;' ; SELECT 1");
+  ASSERT_TRUE(statements.ok()) << statements.status();
+  EXPECT_THAT(*statements, ElementsAre("SELECT ';'", "SELECT \"a;b\" FROM t", "SELECT $tag$ ; $tag$",
+                                       "SELECT e'it\\'s;'", "SELECT 1"));
+}
+
+TEST(SplitScript, GivesNamesInBackticksTheQuotesThatDuckDBKnows) {
+  EXPECT_THAT(*SplitScript("SELECT `a b`, '`' FROM `t`"), ElementsAre("SELECT \"a b\", '`' FROM \"t\""));
+}
+
+TEST(SplitScript, OfNothingIsNothing) {
+  for (const char* script : {"", "  ;; ", "-- only a comment", "/* never closed"})
+    EXPECT_TRUE(SplitScript(script).ValueOrDie().empty()) << script;
+}
+
+TEST(SplitScript, SaysWhereAQuoteWasOpenedThatIsNeverClosed) {
+  EXPECT_THAT(SplitScript("SELECT 1;\n  SELECT 'x").status().ToString(), HasSubstr("line 2, column 10"));
+}
+
+TEST(IsComplete, WaitsForASemicolonOutsideQuotes) {
+  EXPECT_TRUE(IsComplete("SELECT 1;"));
+  EXPECT_TRUE(IsComplete("SELECT 1; -- done"));
+  for (const char* text : {"", "SELECT 1", "SELECT ';", "SELECT 1 -- ;", "SELECT $$ ;"}) EXPECT_FALSE(IsComplete(text)) << text;
+}
+
+TEST(ParseStatement, ReadsCreateTableWithAndWithoutAQuery) {
+  const auto plain = Parsed<CreateTableText>("create table if not exists c.db.t (a INT, b STRING COMMENT 'x AS y') WITH ('k'='v')");
+  EXPECT_EQ(plain.name, "db.t");
+  EXPECT_TRUE(plain.if_not_exists);
+  EXPECT_EQ(plain.query, "");
+  const auto as = Parsed<CreateTableText>("CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) WITH ('b'='1') AS SELECT 1 AS a;");
+  EXPECT_EQ(as.definition, "CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) WITH ('b'='1')");
+  EXPECT_EQ(as.query, "SELECT 1 AS a");
+}
+
+TEST(ParseStatement, ReadsInsertWithColumnsOrAQueryInParentheses) {
+  const auto insert = Parsed<InsertText>("INSERT INTO db.t (a, \"b c\") SELECT 1, 2");
+  EXPECT_THAT(insert.columns, ElementsAre("a", "b c"));
+  EXPECT_EQ(insert.query, "SELECT 1, 2");
+  EXPECT_EQ(Parsed<InsertText>("INSERT INTO t (SELECT 1)").query, "(SELECT 1)");
+  EXPECT_EQ(Parsed<InsertText>("INSERT INTO t VALUES (1, 'a'), (2, 'b')").query, "VALUES (1, 'a'), (2, 'b')");
+}
+
+TEST(ParseStatement, ReadsDeleteAndUpdate) {
+  const auto all = Parsed<DeleteText>("DELETE FROM db.t");
+  EXPECT_EQ(all.condition, "");
+  const auto some = Parsed<DeleteText>("DELETE FROM db.t AS x WHERE x.a IN (SELECT a FROM u WHERE b = 1)");
+  EXPECT_EQ(some.alias, "x");
+  EXPECT_EQ(some.condition, "x.a IN (SELECT a FROM u WHERE b = 1)");
+  const auto update = Parsed<UpdateText>("UPDATE db.t t SET a = (SELECT max(x) FROM u WHERE y = 1), `b` = f(1, 2) WHERE c");
+  EXPECT_EQ(update.alias, "t");
+  ASSERT_EQ(update.values.size(), 2u);
+  EXPECT_EQ(update.values[0].second, "(SELECT max(x) FROM u WHERE y = 1)");
+  EXPECT_EQ(update.values[1].first, "b");
+  EXPECT_EQ(update.values[1].second, "f(1, 2)");
+  EXPECT_EQ(update.condition, "c");
+}
+
+TEST(ParseStatement, ReadsWhatIsAskedAboutTables) {
+  EXPECT_EQ(Parsed<DescribeText>("DESC db.t").name, "db.t");
+  EXPECT_EQ(Parsed<ShowText>("SHOW TABLES IN db").name, "db");
+  EXPECT_EQ(Parsed<ShowText>("SHOW CREATE TABLE db.t").what, ShowText::What::kCreateTable);
+  EXPECT_EQ(Parsed<UseText>("USE `my db`").database, "my db");
+  EXPECT_EQ(Parsed<DropTableText>("DROP TABLE IF EXISTS t").name, "t");
+}
+
+TEST(ParseStatement, LeavesTheRestToDuckDB) {
+  for (const char* text : {"SELECT 1", "WITH a AS (SELECT 1) SELECT * FROM a", "EXPLAIN SELECT 1", "CREATE TEMP TABLE x AS SELECT 1",
+                           "DESCRIBE SELECT 1", "SHOW ALL", "COPY (SELECT 1) TO 'x.csv'", "FROM db.t"})
+    EXPECT_EQ(Parsed<QueryText>(text).text, text);
+}
+
+TEST(ParseStatement, NamesWhatItDoesNotTake) {
+  EXPECT_THAT(ErrorOf("INSERT OVERWRITE t SELECT 1"), HasSubstr("OVERWRITE at line 1, column 8"));
+  EXPECT_THAT(ErrorOf("INSERT INTO t SELECT 1 RETURNING a"), HasSubstr("RETURNING"));
+  EXPECT_THAT(ErrorOf("DELETE FROM t USING u WHERE 1"), HasSubstr("USING"));
+  EXPECT_THAT(ErrorOf("UPDATE t SET a = 1 FROM u"), HasSubstr("FROM"));
+  EXPECT_THAT(ErrorOf("UPDATE t SET a"), HasSubstr("'='"));
+  EXPECT_THAT(ErrorOf("DROP TABLE t CASCADE"), HasSubstr("CASCADE"));
+  EXPECT_THAT(ErrorOf("INSERT INTO"), HasSubstr("a name"));
+}
+
+}  // namespace
+}  // namespace headrace
