@@ -19,7 +19,9 @@ namespace {
 
 constexpr int kHistoryEntries = 1000;
 
-bool IsWordByte(unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '$' || c == '\\' || c >= 0x80; }
+bool IsWordByte(unsigned char c) {
+  return std::isalnum(c) || c == '_' || c == '.' || c == '$' || c == '\\' || c >= 0x80;
+}
 
 class EditLineEditor final : public LineEditor {
  public:

@@ -52,7 +52,8 @@ class Watcher {
   std::thread thread_;
 };
 
-Status WriteRows(const SqlArguments& arguments, arrow::RecordBatchReader* rows, Watcher* watcher, Session& session) {
+Status WriteRows(const SqlArguments& arguments, arrow::RecordBatchReader* rows, Watcher* watcher,
+                 Session& session) {
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RowSink> sink, OpenOutput(arguments.output, rows->schema()));
   int64_t count = 0;
   std::shared_ptr<arrow::RecordBatch> batch;
@@ -71,8 +72,9 @@ Status WriteRows(const SqlArguments& arguments, arrow::RecordBatchReader* rows, 
 
 Status WriteText(const SqlArguments& arguments, const std::string& text) {
   if (text.empty()) return Status::OK();
-  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::io::OutputStream> output,
-                        arguments.output.file.empty() ? OpenStandardOutput() : OpenOutputFile(arguments.output.file));
+  ARROW_ASSIGN_OR_RAISE(
+      std::shared_ptr<arrow::io::OutputStream> output,
+      arguments.output.file.empty() ? OpenStandardOutput() : OpenOutputFile(arguments.output.file));
   ARROW_RETURN_NOT_OK(output->Write(text));
   return output->Close();
 }
@@ -103,7 +105,8 @@ Result<int> RunScript(const SqlArguments& arguments, Sql* sql, Session& session)
 }
 
 Result<int> RunSql(const SqlArguments& arguments, Session& session) {
-  if (!arguments.command.empty() && !arguments.file.empty()) return UsageError("sql: give --command or --file, not both");
+  if (!arguments.command.empty() && !arguments.file.empty())
+    return UsageError("sql: give --command or --file, not both");
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine("db.table"));
   SqlOptions options;
   options.database = arguments.database;
@@ -141,10 +144,13 @@ Status RunStatement(const SqlArguments& arguments, const std::string& statement,
 
 void AddSql(CLI::App* app, Chosen* chosen) {
   auto arguments = std::make_shared<SqlArguments>();
-  CLI::App* sub = app->add_subcommand("sql", "Run SQL over the tables: from -c, a file, standard input, or a prompt");
+  CLI::App* sub =
+      app->add_subcommand("sql", "Run SQL over the tables: from -c, a file, standard input, or a prompt");
   sub->add_option("-c,--command", arguments->command, "Statements, with ';' between them")->type_name("SQL");
-  sub->add_option("-f,--file", arguments->file, "A file of statements; - is standard input")->type_name("FILE");
-  sub->add_option("--database", arguments->database, "The database of tables named without one")->type_name("DB");
+  sub->add_option("-f,--file", arguments->file, "A file of statements; - is standard input")
+      ->type_name("FILE");
+  sub->add_option("--database", arguments->database, "The database of tables named without one")
+      ->type_name("DB");
   sub->add_flag("--timing", arguments->timing, "Tell how long each statement took");
   AddOutputOptions(sub, &arguments->output);
   OnGiven(sub, chosen, [arguments](Session& session) { return RunSql(*arguments, session); });

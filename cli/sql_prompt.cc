@@ -13,15 +13,19 @@ namespace headrace::cli {
 namespace {
 
 constexpr char kHelp[] =
-    "Statements end with ';' and may take several lines; Ctrl-C leaves one unfinished or stops the one that runs, Ctrl-D ends.\n"
+    "Statements end with ';' and may take several lines; Ctrl-C leaves one unfinished or stops the one that "
+    "runs, Ctrl-D ends.\n"
     "  \\d            tables            \\d db.table   its columns\n"
     "  \\timing       tell how long statements take, or not\n"
     "  \\?            this              \\q            end\n";
 
-constexpr const char* kWords[] = {"SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN", "LEFT JOIN",
-                                  "INSERT INTO", "VALUES", "UPDATE", "SET", "DELETE FROM", "CREATE TABLE", "PRIMARY KEY", "NOT ENFORCED",
-                                  "PARTITIONED BY", "WITH", "DROP TABLE", "DESCRIBE", "SHOW TABLES", "SHOW DATABASES", "SHOW CREATE TABLE", "EXPLAIN",
-                                  "USE", "paimon(", "changes(", "snapshot =>", "from_snapshot =>", "to_snapshot =>"};
+constexpr const char* kWords[] = {
+    "SELECT",        "FROM",        "WHERE",        "GROUP BY",    "ORDER BY",       "HAVING",
+    "LIMIT",         "JOIN",        "LEFT JOIN",    "INSERT INTO", "VALUES",         "UPDATE",
+    "SET",           "DELETE FROM", "CREATE TABLE", "PRIMARY KEY", "NOT ENFORCED",   "PARTITIONED BY",
+    "WITH",          "DROP TABLE",  "DESCRIBE",     "SHOW TABLES", "SHOW DATABASES", "SHOW CREATE TABLE",
+    "EXPLAIN",       "USE",         "paimon(",      "changes(",    "snapshot =>",    "from_snapshot =>",
+    "to_snapshot =>"};
 
 bool BeginsWith(const std::string& text, const std::string& beginning) {
   return text.size() >= beginning.size() &&
@@ -34,7 +38,8 @@ std::vector<std::string> Completions(Engine* engine, const std::string& line, si
   const std::string beginning = line.substr(word);
   std::vector<std::string> found;
   const auto add = [&](const std::string& name) {
-    if (BeginsWith(name, beginning) && std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+    if (BeginsWith(name, beginning) && std::find(found.begin(), found.end(), name) == found.end())
+      found.push_back(name);
   };
   const auto databases = engine->ListDatabases();
   for (const std::string& database : databases.ok() ? *databases : std::vector<std::string>()) {
@@ -58,8 +63,9 @@ std::string HistoryFile() {
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
   if ((state == nullptr || *state == '\0') && (home == nullptr || *home == '\0')) return "";
-  const std::filesystem::path folder =
-      state != nullptr && *state != '\0' ? std::filesystem::path(state) : std::filesystem::path(home) / ".local" / "state";
+  const std::filesystem::path folder = state != nullptr && *state != '\0'
+                                           ? std::filesystem::path(state)
+                                           : std::filesystem::path(home) / ".local" / "state";
   std::error_code error;
   std::filesystem::create_directories(folder / "headrace", error);
   return error ? "" : (folder / "headrace" / "sql_history").string();

@@ -23,9 +23,11 @@ std::string NameList(const std::vector<std::string>& names) {
 
 std::string CreateTableTextOf(const TableInfo& info, const std::string& name) {
   const size_t dot = name.find('.');
-  std::string text = "CREATE TABLE " + Quoted(name.substr(0, dot), '`') + "." + Quoted(name.substr(dot + 1), '`') + " (\n";
+  std::string text =
+      "CREATE TABLE " + Quoted(name.substr(0, dot), '`') + "." + Quoted(name.substr(dot + 1), '`') + " (\n";
   for (const ColumnInfo& column : info.columns) {
-    text += (&column == &info.columns.front() ? "  " : ",\n  ") + Quoted(column.name, '`') + " " + column.type;
+    text +=
+        (&column == &info.columns.front() ? "  " : ",\n  ") + Quoted(column.name, '`') + " " + column.type;
     if (!column.comment.empty()) text += " COMMENT " + Quoted(column.comment, '\'');
   }
   if (!info.primary_key.empty()) text += ",\n  PRIMARY KEY " + NameList(info.primary_key) + " NOT ENFORCED";

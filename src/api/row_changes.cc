@@ -86,7 +86,8 @@ class RowWriter {
   Result<std::optional<int64_t>> Commit() { return writer_->Commit(); }
 
  private:
-  RowWriter(std::unique_ptr<TableWriter> writer, std::shared_ptr<arrow::Schema> schema, std::vector<DataField> fields)
+  RowWriter(std::unique_ptr<TableWriter> writer, std::shared_ptr<arrow::Schema> schema,
+            std::vector<DataField> fields)
       : writer_(std::move(writer)), schema_(std::move(schema)), fields_(std::move(fields)) {}
 
   std::unique_ptr<TableWriter> writer_;
@@ -113,8 +114,8 @@ Result<std::map<std::string, size_t>> PlacesOf(const TableInfo& info, const std:
     for (const ColumnInfo& column : info.columns) columns.push_back(column.name);
   }
   if (given != columns.size()) {
-    return Invalid("inserting into table ", info.name, ": the query gives ", given, " columns where ", columns.size(),
-                   " are written to: ", Joined(columns));
+    return Invalid("inserting into table ", info.name, ": the query gives ", given, " columns where ",
+                   columns.size(), " are written to: ", Joined(columns));
   }
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -130,16 +131,18 @@ Result<std::map<std::string, size_t>> PlacesOf(const TableInfo& info, const std:
 // Whether a key's newest row stands for it, so that rows can be deleted and written anew.
 Status CheckReplaceable(const TableInfo& info, std::string_view doing, bool deleting) {
   if (info.primary_key.empty())
-    return Unsupported(doing, " table ", info.name, ": it has no primary key; rows of an append table stay as they were written");
+    return Unsupported(doing, " table ", info.name,
+                       ": it has no primary key; rows of an append table stay as they were written");
   const std::string engine = OptionOr(info, "merge-engine", "deduplicate");
   if (IsOn(info, "ignore-delete") && deleting)
     return Unsupported(doing, " table ", info.name, ": its option ignore-delete passes over deletes");
   if (engine == "deduplicate") return Status::OK();
   const bool removes = IsOn(info, engine + ".remove-record-on-delete");
   if (deleting && removes) return Status::OK();
-  return Unsupported(doing, " table ", info.name, ": with merge-engine=", engine,
-                     deleting ? " a delete does not remove a row" : " a row that is written is merged with what is there",
-                     "; write the rows that lead to what you want by INSERT");
+  return Unsupported(
+      doing, " table ", info.name, ": with merge-engine=", engine,
+      deleting ? " a delete does not remove a row" : " a row that is written is merged with what is there",
+      "; write the rows that lead to what you want by INSERT");
 }
 
 std::string FromTable(const std::string& name, const std::string& alias, const std::string& condition) {
@@ -185,7 +188,8 @@ std::string UpdateQuery(const Update& update, const std::string& from) {
 }
 
 // All old keys go before any new row comes: one row's new key may be another's old one.
-Result<int64_t> WriteMovedRows(QuerySession* session, const std::string& query, int columns, RowWriter* writer) {
+Result<int64_t> WriteMovedRows(QuerySession* session, const std::string& query, int columns,
+                               RowWriter* writer) {
   constexpr char kMoved[] = "temp.headrace_moved_rows";
   const auto make = [&](const std::string& statement) {
     return ForEachBatch(session, statement, [](const arrow::RecordBatch&) { return Status::OK(); });
@@ -197,8 +201,9 @@ Result<int64_t> WriteMovedRows(QuerySession* session, const std::string& query, 
     return writer->Write(batch, 0, RowKind::kDelete);
   });
   if (status.ok()) {
-    status = ForEachBatch(session, std::string("FROM ") + kMoved,
-                          [&](const arrow::RecordBatch& batch) { return writer->Write(batch, columns, RowKind::kInsert); });
+    status = ForEachBatch(session, std::string("FROM ") + kMoved, [&](const arrow::RecordBatch& batch) {
+      return writer->Write(batch, columns, RowKind::kInsert);
+    });
   }
   (void)make(std::string("DROP TABLE ") + kMoved);
   HEADRACE_RETURN_NOT_OK(status);
@@ -216,8 +221,8 @@ std::shared_ptr<arrow::Schema> PublicSchemaOf(const std::vector<DataField>& fiel
   return arrow::schema(std::move(annotated));
 }
 
-Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table, const std::vector<std::string>& columns,
-                               const std::string& query) {
+Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table,
+                               const std::vector<std::string>& columns, const std::string& query) {
   const TableInfo& info = table->info();
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> fields, FieldsOf(info));
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> given, session->Describe(query));
@@ -226,11 +231,13 @@ Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table, const 
   for (size_t i = 0; i < given.size(); ++i) names += (i == 0 ? "c" : ", c") + std::to_string(i);
   for (const DataField& field : fields) {
     const auto place = places.find(field.name);
-    values += (values.empty() ? "" : ", ") + CastTo(field, place == places.end() ? "NULL" : "c" + std::to_string(place->second));
+    values += (values.empty() ? "" : ", ") +
+              CastTo(field, place == places.end() ? "NULL" : "c" + std::to_string(place->second));
   }
   HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(table, fields));
   ChangedRows changed;
-  HEADRACE_RETURN_NOT_OK(ForEachBatch(session, "SELECT " + values + " FROM (" + query + "\n) AS given(" + names + ")",
+  HEADRACE_RETURN_NOT_OK(ForEachBatch(session,
+                                      "SELECT " + values + " FROM (" + query + "\n) AS given(" + names + ")",
                                       [&](const arrow::RecordBatch& batch) {
                                         changed.rows += batch.num_rows();
                                         return writer.Write(batch, 0, RowKind::kInsert);

@@ -22,11 +22,13 @@ struct ChangedRows {
 };
 
 // `columns` empty: all of the table's, in their order; columns that are not named are null.
-Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table, const std::vector<std::string>& columns,
-                               const std::string& query);
+Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table,
+                               const std::vector<std::string>& columns, const std::string& query);
 // kUnsupported where a delete, or a row written anew, would not stand for itself.
-Result<ChangedRows> DeleteRows(QuerySession* session, TableHandle* table, const std::string& name, const DeleteText& text);
-Result<ChangedRows> UpdateRows(QuerySession* session, TableHandle* table, const std::string& name, const UpdateText& text);
+Result<ChangedRows> DeleteRows(QuerySession* session, TableHandle* table, const std::string& name,
+                               const DeleteText& text);
+Result<ChangedRows> UpdateRows(QuerySession* session, TableHandle* table, const std::string& name,
+                               const UpdateText& text);
 
 // Arrow fields with their Paimon types, as the public API has them.
 std::shared_ptr<arrow::Schema> PublicSchemaOf(const std::vector<DataField>& fields);

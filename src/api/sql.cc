@@ -29,7 +29,8 @@ std::string RowsText(int64_t rows) { return std::to_string(rows) + (rows == 1 ? 
 // A batch as an answer.
 class OneBatch final : public arrow::RecordBatchReader {
  public:
-  explicit OneBatch(std::shared_ptr<arrow::RecordBatch> batch) : batch_(std::move(batch)), schema_(batch_->schema()) {}
+  explicit OneBatch(std::shared_ptr<arrow::RecordBatch> batch)
+      : batch_(std::move(batch)), schema_(batch_->schema()) {}
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
     *batch = std::exchange(batch_, nullptr);
@@ -109,11 +110,15 @@ class EngineSql final : public Sql {
   // "db.table" of a name that may lack its database.
   Result<std::string> FullName(const std::string& name) const {
     if (name.find('.') != std::string::npos) return name;
-    if (database_.empty()) return Invalid("running SQL: table ", name, " lacks its database; write db.", name, ", or USE db first");
+    if (database_.empty())
+      return Invalid("running SQL: table ", name, " lacks its database; write db.", name,
+                     ", or USE db first");
     return database_ + "." + name;
   }
   // Of a table that DuckDB may have instead: a name without a database where none is used.
-  bool IsForDuckDB(const std::string& name) const { return name.find('.') == std::string::npos && database_.empty(); }
+  bool IsForDuckDB(const std::string& name) const {
+    return name.find('.') == std::string::npos && database_.empty();
+  }
 
   Status Use(const std::string& database) {
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> databases, engine_->ListDatabases());
@@ -192,7 +197,8 @@ class EngineSql final : public Sql {
 
   Result<std::string> Insert(const InsertText& insert) {
     HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<TableHandle> table, engine_->OpenTable(insert.name));
-    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, InsertRows(session_.get(), table.get(), insert.columns, insert.query));
+    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed,
+                              InsertRows(session_.get(), table.get(), insert.columns, insert.query));
     return RowsText(changed.rows) + " inserted into " + insert.name + SnapshotText(changed);
   }
 
@@ -203,7 +209,8 @@ class EngineSql final : public Sql {
   Result<SqlAnswer> Do(const InsertText& insert, const std::string& text) {
     if (IsForDuckDB(insert.name)) return Query(text);
     HEADRACE_ASSIGN_OR_RETURN(std::string name, FullName(insert.name));
-    HEADRACE_ASSIGN_OR_RETURN(std::string message, Insert(InsertText{std::move(name), insert.columns, insert.query}));
+    HEADRACE_ASSIGN_OR_RETURN(std::string message,
+                              Insert(InsertText{std::move(name), insert.columns, insert.query}));
     return Done(std::move(message));
   }
 
@@ -281,7 +288,8 @@ Result<std::unique_ptr<Sql>> Sql::Open(Engine* engine, const SqlOptions& options
   session.memory_bytes = options.memory_bytes;
   session.threads = options.threads;
   session.spill_directory = options.spill_directory;
-  if (session.spill_directory.empty()) session.spill_directory = std::filesystem::temp_directory_path().string();
+  if (session.spill_directory.empty())
+    session.spill_directory = std::filesystem::temp_directory_path().string();
   auto sql = std::make_unique<EngineSql>(static_cast<EngineInternals*>(engine), options.database);
   HEADRACE_RETURN_NOT_OK(sql->Start(session));
   return sql;

@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include "api/open_table.h"
+#include "api/row_conditions.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
@@ -35,16 +36,22 @@ class StateRelation final : public Relation {
     return snapshot_ ? snapshot_->total_record_count : int64_t{0};
   }
 
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns) override {
+  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
+                                            const std::vector<ColumnCondition>& conditions) override {
     std::vector<RelationPiece> pieces;
     if (!snapshot_) return pieces;
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanScan(*table_, *snapshot_));
+    std::vector<RowCondition> of_rows;
+    for (const ColumnCondition& condition : conditions) {
+      if (auto of_row = RowConditionOf(table_->schema->fields, condition))
+        of_rows.push_back(std::move(*of_row));
+    }
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits,
+                              PlanScan(*table_, *snapshot_, ScanView::kCurrent, std::move(of_rows)));
     ScanOptions options;
     options.columns = NamesAt(*schema_, columns);
     for (Split& split : splits) {
-      pieces.push_back([table = table_, split = std::move(split), options] {
-        return OpenSplit(*table, split, options);
-      });
+      pieces.push_back(
+          [table = table_, split = std::move(split), options] { return OpenSplit(*table, split, options); });
     }
     return pieces;
   }
@@ -89,7 +96,8 @@ class ChangesRelation final : public Relation {
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
 
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns) override {
+  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
+                                            const std::vector<ColumnCondition>&) override {
     ChangesOptions options = options_;
     // The first two are told of every change; the rest are the table's.
     std::vector<int> places;
@@ -116,11 +124,13 @@ class ChangesRelation final : public Relation {
 // A batch at hand.
 class BatchRelation final : public Relation {
  public:
-  explicit BatchRelation(std::shared_ptr<arrow::RecordBatch> batch) : batch_(std::move(batch)), schema_(batch_->schema()) {}
+  explicit BatchRelation(std::shared_ptr<arrow::RecordBatch> batch)
+      : batch_(std::move(batch)), schema_(batch_->schema()) {}
 
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
   std::optional<int64_t> row_count() const override { return batch_->num_rows(); }
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns) override {
+  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
+                                            const std::vector<ColumnCondition>&) override {
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> selected, batch_->SelectColumns(columns));
     std::vector<RelationPiece> pieces;
     pieces.push_back([selected]() -> Result<std::unique_ptr<arrow::RecordBatchReader>> {
@@ -148,7 +158,8 @@ class BatchRelation final : public Relation {
 
 Result<std::shared_ptr<Relation>> OpenState(const Table& table, std::optional<int64_t> id) {
   HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table, id));
-  HEADRACE_ASSIGN_OR_RETURN(Table shaped, id && snapshot ? TableAsOf(table, *snapshot) : Result<Table>(table));
+  HEADRACE_ASSIGN_OR_RETURN(Table shaped,
+                            id && snapshot ? TableAsOf(table, *snapshot) : Result<Table>(table));
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(shaped, {}));
   return std::make_shared<StateRelation>(std::move(shaped), std::move(snapshot), std::move(schema));
 }

@@ -198,6 +198,25 @@ class SplitPlanner {
 
 }  // namespace
 
+namespace {
+
+// Leaves files out of the splits that are read without merging.
+Status PruneAsTheyAre(const FilePruner& pruner, std::vector<Split>* splits) {
+  for (Split& split : *splits) {
+    if (!split.raw) continue;
+    std::vector<TreeFilePtr> kept;
+    for (TreeFilePtr& file : split.files) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool may_hold, pruner.MayHoldAsItIs(file->meta));
+      if (may_hold) kept.push_back(std::move(file));
+    }
+    split.files = std::move(kept);
+  }
+  std::erase_if(*splits, [](const Split& split) { return split.files.empty(); });
+  return Status::OK();
+}
+
+}  // namespace
+
 Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEntry> live,
                                       const IndexFiles& index, ScanView view) {
   HEADRACE_ASSIGN_OR_RETURN(SplitPlanner planner, SplitPlanner::Make(table));
@@ -205,14 +224,23 @@ Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEn
   return std::move(planner).Finish(index, view);
 }
 
-Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot, ScanView view) {
+Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot, ScanView view,
+                                    std::vector<RowCondition> conditions) {
+  const FilePruner pruner(table, std::move(conditions));
   EntryFilter filter;
-  filter.detail = EntryDetail::kWithoutStatistics;
+  filter.detail = pruner.prunes() ? EntryDetail::kWhole : EntryDetail::kWithoutStatistics;
   HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
   HEADRACE_ASSIGN_OR_RETURN(SplitPlanner planner, SplitPlanner::Make(table));
-  HEADRACE_RETURN_NOT_OK(VisitLiveFiles(
-      table, snapshot, filter, [&](ManifestEntry&& entry) { return planner.Add(std::move(entry)); }));
-  return std::move(planner).Finish(index, view);
+  HEADRACE_RETURN_NOT_OK(VisitLiveFiles(table, snapshot, filter, [&](ManifestEntry&& entry) {
+    if (pruner.prunes()) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool may_hold, pruner.MayHold(entry));
+      if (!may_hold) return Status::OK();
+    }
+    return planner.Add(std::move(entry));
+  }));
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, std::move(planner).Finish(index, view));
+  if (pruner.prunes()) HEADRACE_RETURN_NOT_OK(PruneAsTheyAre(pruner, &splits));
+  return splits;
 }
 
 }  // namespace headrace

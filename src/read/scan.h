@@ -23,6 +23,7 @@
 #include "format/snapshot.h"
 #include "format/value.h"
 #include "lsm/levels.h"
+#include "read/pruning.h"
 
 namespace headrace {
 
@@ -42,9 +43,11 @@ enum class ScanView {
   kEveryLevel,  // all files given, level 0 included
 };
 
-// The splits of a whole snapshot.
+// The splits of a whole snapshot, without the files that hold no row that meets the conditions. Those who give conditions filter the rows of
+// the splits by them: a row that meets them is right, others may be missing or stale.
 Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot,
-                                    ScanView view = ScanView::kCurrent);
+                                    ScanView view = ScanView::kCurrent,
+                                    std::vector<RowCondition> conditions = {});
 // In (partition bytes, bucket) order, splits of a bucket in the order of its rows. kCorruption when files contradict each other.
 Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEntry> live,
                                       const IndexFiles& index = {}, ScanView view = ScanView::kCurrent);

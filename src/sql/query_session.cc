@@ -8,6 +8,7 @@
 #include <arrow/type.h>
 
 #include "sql/answer_rows.h"
+#include "sql/conditions.h"
 #include "sql/duckdb_handle.h"
 #include "sql/scan_function.h"
 #include "sql/tokens.h"
@@ -43,11 +44,13 @@ Status CheckKind(duckdb_statement_type kind, std::string_view statement) {
     case DUCKDB_STATEMENT_TYPE_CREATE_FUNC:
       if (head.find("TEMP") != std::string::npos) return Status::OK();
       return Unsupported(
-          "only tables are kept here: CREATE TEMP VIEW, TEMP TABLE and TEMP MACRO make things that last as long as the session");
+          "only tables are kept here: CREATE TEMP VIEW, TEMP TABLE and TEMP MACRO make things that last as "
+          "long as the session");
     case DUCKDB_STATEMENT_TYPE_ATTACH:
     case DUCKDB_STATEMENT_TYPE_LOAD:
     case DUCKDB_STATEMENT_TYPE_EXTENSION:
-      return Unsupported("other databases and extensions are not attached here; read files by their names in FROM");
+      return Unsupported(
+          "other databases and extensions are not attached here; read files by their names in FROM");
     case DUCKDB_STATEMENT_TYPE_TRANSACTION:
       return Unsupported("each statement is one commit: there is no BEGIN, COMMIT or ROLLBACK");
     default: return Status::OK();
@@ -88,6 +91,7 @@ class DuckSession final : public QuerySession {
       return Failure(duckdb_result_error(result->get()));
     Answer answer;
     answer.is_rows = duckdb_result_return_type(*result->get()) == DUCKDB_RESULT_TYPE_QUERY_RESULT;
+    has_own_ |= kind == DUCKDB_STATEMENT_TYPE_CREATE || kind == DUCKDB_STATEMENT_TYPE_CREATE_FUNC;
     answer.is_plan = kind == DUCKDB_STATEMENT_TYPE_EXPLAIN;
     answer.fields = shape.fields;
     answer.rows = OpenAnswerRows(std::move(result), std::move(shape.fields), [this](const char* message) {
@@ -139,6 +143,7 @@ class DuckSession final : public QuerySession {
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<Token> tokens, Tokenize(statement, "reading SQL"));
     const bool is_query = tokens[0].IsWord("SELECT") || tokens[0].IsWord("WITH") || tokens[0].IsWord("FROM");
     if (!is_query) HEADRACE_RETURN_NOT_OK(ShowNamed(tokens));
+    if (is_query && !has_own_) HEADRACE_RETURN_NOT_OK(PassConditions(statement));
     // Null where the statement does not parse: preparing it will say so.
     const DuckValue names(duckdb_get_table_names(connection_.get(), statement.c_str(), true));
     if (names == nullptr) return Status::OK();
@@ -148,6 +153,18 @@ class DuckSession final : public QuerySession {
       const std::vector<std::string> parts = PartsOf(text == nullptr ? "" : text);
       duckdb_free(text);
       HEADRACE_RETURN_NOT_OK(ShowTable(parts));
+    }
+    return Status::OK();
+  }
+
+  Status PassConditions(const std::string& statement) {
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<TableConditions> found,
+                              FindConditions(connection_.get(), statement));
+    for (TableConditions& table : found) {
+      RelationName name;
+      name.database = table.database.empty() ? used_ : table.database;
+      name.table = table.table;
+      board_->Expect(name, std::move(table.conditions));
     }
     return Status::OK();
   }
@@ -162,7 +179,8 @@ class DuckSession final : public QuerySession {
       if (tokens[i + 1].IsPunctuation(".") && is_name(i + 2)) parts.push_back(tokens[i + 2].text);
       const Status shown = ShowTable(parts);
       // It was no table's name.
-      if (!IsKind(shown, ErrorKind::kNotFound) && !IsKind(shown, ErrorKind::kInvalid)) HEADRACE_RETURN_NOT_OK(shown);
+      if (!IsKind(shown, ErrorKind::kNotFound) && !IsKind(shown, ErrorKind::kInvalid))
+        HEADRACE_RETURN_NOT_OK(shown);
     }
     return Status::OK();
   }
@@ -173,13 +191,15 @@ class DuckSession final : public QuerySession {
     name.database = parts.size() == 2 ? parts[0] : used_;
     name.table = parts.back();
     const Status opened = board_->Open(name).status();
-    if (IsKind(opened, ErrorKind::kNotFound)) return parts.size() == 2 && !IsDuckDBs(name.database) ? opened : Status::OK();
+    if (IsKind(opened, ErrorKind::kNotFound))
+      return parts.size() == 2 && !IsDuckDBs(name.database) ? opened : Status::OK();
     HEADRACE_RETURN_NOT_OK(opened);
     HEADRACE_RETURN_NOT_OK(
         RunDuck(connection_.get(), "CREATE SCHEMA IF NOT EXISTS " + QuotedName(name.database)));
     // Made anew each time: the table may have got other columns.
-    return RunDuck(connection_.get(), "CREATE OR REPLACE VIEW " + QuotedName(name.database) + "." + QuotedName(name.table) +
-                                          " AS SELECT * FROM paimon(" + QuotedText(name.database + "." + name.table) + ")");
+    return RunDuck(connection_.get(), "CREATE OR REPLACE VIEW " + QuotedName(name.database) + "." +
+                                          QuotedName(name.table) + " AS SELECT * FROM paimon(" +
+                                          QuotedText(name.database + "." + name.table) + ")");
   }
 
   static std::string WithTexts(const AnswerShape& shape, const std::string& statement) {
@@ -187,8 +207,8 @@ class DuckSession final : public QuerySession {
     for (size_t i = 0; i < shape.fields.size(); ++i) {
       const std::string column = "c" + std::to_string(i);
       names += (i == 0 ? "" : ", ") + column;
-      columns += (i == 0 ? "" : ", ") + (shape.as_text[i] ? "CAST(" + column + " AS VARCHAR)" : column) + " AS " +
-                 QuotedName(shape.fields[i].name);
+      columns += (i == 0 ? "" : ", ") + (shape.as_text[i] ? "CAST(" + column + " AS VARCHAR)" : column) +
+                 " AS " + QuotedName(shape.fields[i].name);
     }
     const size_t end = statement.find_last_not_of("; \t\r\n");
     return "SELECT " + columns + " FROM (" + statement.substr(0, end + 1) + "\n) AS answer(" + names + ")";
@@ -199,6 +219,8 @@ class DuckSession final : public QuerySession {
   DuckDatabase database_;
   DuckConnection connection_;
   std::string used_;
+  // Views and macros were made: a table may be named where the text does not show it, and more than once.
+  bool has_own_ = false;
 };
 
 }  // namespace
@@ -213,7 +235,8 @@ Result<std::unique_ptr<QuerySession>> QuerySession::Open(const QuerySessionOptio
        {"memory_limit = '" + std::to_string(options.memory_bytes) + "B'",
         "threads = " + std::to_string(std::max(1, options.threads)),
         "temp_directory = " + QuotedText(options.spill_directory), std::string("TimeZone = 'UTC'"),
-        std::string("autoinstall_known_extensions = false"), std::string("autoload_known_extensions = false")}) {
+        std::string("autoinstall_known_extensions = false"),
+        std::string("autoload_known_extensions = false")}) {
     const Status status = RunDuck(connection.get(), "SET " + setting);
     if (!status.ok()) return WithContext("starting DuckDB", status);
   }

@@ -27,14 +27,16 @@ std::shared_ptr<arrow::RecordBatch> Numbers(int64_t from, int64_t to) {
     EXPECT_TRUE(numbers.Append(i).ok());
     EXPECT_TRUE((i % 7 == 0 ? names.AppendNull() : names.Append("n" + std::to_string(i))).ok());
   }
-  return arrow::RecordBatch::Make(arrow::schema({arrow::field("id", arrow::int64()), arrow::field("name", arrow::utf8())}),
-                                  to - from, {numbers.Finish().ValueOrDie(), names.Finish().ValueOrDie()});
+  return arrow::RecordBatch::Make(
+      arrow::schema({arrow::field("id", arrow::int64()), arrow::field("name", arrow::utf8())}), to - from,
+      {numbers.Finish().ValueOrDie(), names.Finish().ValueOrDie()});
 }
 
 // Gives a batch so often, after a while each time, or an error in the end.
 class Repeated final : public arrow::RecordBatchReader {
  public:
-  Repeated(std::shared_ptr<arrow::RecordBatch> batch, int times, Status end, std::chrono::milliseconds wait = {})
+  Repeated(std::shared_ptr<arrow::RecordBatch> batch, int times, Status end,
+           std::chrono::milliseconds wait = {})
       : batch_(std::move(batch)), times_(times), end_(std::move(end)), wait_(wait) {}
   std::shared_ptr<arrow::Schema> schema() const override { return batch_->schema(); }
   Status ReadNext(std::shared_ptr<arrow::RecordBatch>* out) override {
@@ -52,10 +54,17 @@ class Repeated final : public arrow::RecordBatchReader {
 
 class BatchRelation final : public Relation {
  public:
-  BatchRelation(std::shared_ptr<arrow::RecordBatch> batch, int pieces, int times, Status end, std::chrono::milliseconds wait)
-      : batch_(std::move(batch)), schema_(batch_->schema()), pieces_(pieces), times_(times), end_(std::move(end)), wait_(wait) {}
+  BatchRelation(std::shared_ptr<arrow::RecordBatch> batch, int pieces, int times, Status end,
+                std::chrono::milliseconds wait)
+      : batch_(std::move(batch)),
+        schema_(batch_->schema()),
+        pieces_(pieces),
+        times_(times),
+        end_(std::move(end)),
+        wait_(wait) {}
   const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns) override {
+  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
+                                            const std::vector<ColumnCondition>&) override {
     HEADRACE_ASSIGN_OR_RETURN(const auto batch, batch_->SelectColumns(columns));
     std::vector<RelationPiece> pieces;
     for (int i = 0; i < pieces_; ++i) {
@@ -84,15 +93,16 @@ class TestRelations final : public Relations {
     if (name.table == "numbers") return Make(Numbers(0, 5000), 4, 2);
     if (name.table == "growing") return Make(Numbers(0, opened[name.table]), 1, 1);
     if (name.table == "damaged") return Make(Numbers(0, 10), 1, 1, Corruption("file x.parquet is damaged"));
-    if (name.table == "slow") return Make(Numbers(0, 10), 1, 1000000, Status::OK(), std::chrono::milliseconds(5));
+    if (name.table == "slow")
+      return Make(Numbers(0, 10), 1, 1000000, Status::OK(), std::chrono::milliseconds(5));
     return NotFound("there is no table ", name.table);
   }
 
   std::map<std::string, int> opened;
 
  private:
-  static std::shared_ptr<Relation> Make(std::shared_ptr<arrow::RecordBatch> batch, int pieces, int times, Status end = Status::OK(),
-                                        std::chrono::milliseconds wait = {}) {
+  static std::shared_ptr<Relation> Make(std::shared_ptr<arrow::RecordBatch> batch, int pieces, int times,
+                                        Status end = Status::OK(), std::chrono::milliseconds wait = {}) {
     return std::make_shared<BatchRelation>(std::move(batch), pieces, times, std::move(end), wait);
   }
 };
@@ -100,7 +110,8 @@ class TestRelations final : public Relations {
 class QuerySessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto session = QuerySession::Open({.memory_bytes = 256 << 20, .threads = 2, .spill_directory = ::testing::TempDir()}, &relations_);
+    auto session = QuerySession::Open(
+        {.memory_bytes = 256 << 20, .threads = 2, .spill_directory = ::testing::TempDir()}, &relations_);
     ASSERT_TRUE(session.ok()) << session.status();
     session_ = std::move(session).ValueUnsafe();
   }
@@ -118,7 +129,8 @@ class QuerySessionTest : public ::testing::Test {
     std::string text;
     for (int64_t row = 0; row < batch->num_rows(); ++row) {
       for (int column = 0; column < batch->num_columns(); ++column)
-        text += (column == 0 ? (row == 0 ? "" : "; ") : ", ") + batch->column(column)->GetScalar(row).ValueOrDie()->ToString();
+        text += (column == 0 ? (row == 0 ? "" : "; ") : ", ") +
+                batch->column(column)->GetScalar(row).ValueOrDie()->ToString();
     }
     return text;
   }
@@ -130,11 +142,15 @@ class QuerySessionTest : public ::testing::Test {
 TEST_F(QuerySessionTest, ReadsAllPiecesOfARelationWithTheColumnsThatAreAskedFor) {
   EXPECT_EQ(Text("SELECT count(*), sum(id), count(name) FROM db.numbers"), "40000, 99980000, 34280");
   EXPECT_EQ(Text("SELECT name FROM db.numbers WHERE id = 4999 GROUP BY name"), "n4999");
-  EXPECT_EQ(Text("SELECT db.numbers.id, n.name FROM db.numbers, db.numbers AS n WHERE numbers.id = 8 AND n.id = 7 LIMIT 1"), "8, null");
+  EXPECT_EQ(Text("SELECT db.numbers.id, n.name FROM db.numbers, db.numbers AS n WHERE numbers.id = 8 AND "
+                 "n.id = 7 LIMIT 1"),
+            "8, null");
 }
 
 TEST_F(QuerySessionTest, OpensARelationOnceAStatement) {
-  EXPECT_EQ(Text("SELECT (SELECT count(*) FROM db.growing), (SELECT count(*) FROM paimon('db.growing')), count(*) FROM db.growing"), "1, 1, 1");
+  EXPECT_EQ(Text("SELECT (SELECT count(*) FROM db.growing), (SELECT count(*) FROM paimon('db.growing')), "
+                 "count(*) FROM db.growing"),
+            "1, 1, 1");
   EXPECT_EQ(Text("SELECT count(*) FROM db.growing"), "2");
   EXPECT_EQ(relations_.opened["growing"], 2);
 }
@@ -153,13 +169,16 @@ TEST_F(QuerySessionTest, KnowsNamesOfQueriesAndOfItsOwnThings) {
 
 TEST_F(QuerySessionTest, GivesValuesOfWhatPaimonHasNoTypeForAsText) {
   EXPECT_EQ(Text("SELECT 300::UTINYINT"), Text("SELECT 300::UTINYINT"));
-  const auto fields = session_->Describe("SELECT 1::UTINYINT a, 2::UBIGINT b, interval 2 hour c, TIME '10:00:00' d, 1::HUGEINT e, [1] f");
+  const auto fields = session_->Describe(
+      "SELECT 1::UTINYINT a, 2::UBIGINT b, interval 2 hour c, TIME '10:00:00' d, 1::HUGEINT e, [1] f");
   ASSERT_TRUE(fields.ok()) << fields.status();
   std::string types;
   for (const DataField& field : *fields) types += field.name + " " + ToSql(field.type) + ", ";
   EXPECT_EQ(types, "a SMALLINT, b DECIMAL(20, 0), c STRING, d TIME(3), e DECIMAL(38, 0), f ARRAY<INT>, ");
-  EXPECT_EQ(Text("SELECT interval 2 hour AS c, 18446744073709551615::UBIGINT AS b"), "02:00:00, 18446744073709551615");
-  EXPECT_THAT(Text("SELECT TIME '10:00:00.000001' AS t"), HasSubstr("column t of the result does not fit TIME(3)"));
+  EXPECT_EQ(Text("SELECT interval 2 hour AS c, 18446744073709551615::UBIGINT AS b"),
+            "02:00:00, 18446744073709551615");
+  EXPECT_THAT(Text("SELECT TIME '10:00:00.000001' AS t"),
+              HasSubstr("column t of the result does not fit TIME(3)"));
 }
 
 TEST_F(QuerySessionTest, TellsAnErrorWithItsKindAndGoesOn) {
@@ -173,7 +192,8 @@ TEST_F(QuerySessionTest, TellsAnErrorWithItsKindAndGoesOn) {
 }
 
 TEST_F(QuerySessionTest, RefusesWhatItWouldNotKeep) {
-  for (const char* sql : {"CREATE VIEW v AS SELECT 1", "CREATE SCHEMA s", "BEGIN", "ATTACH ':memory:' AS other"}) {
+  for (const char* sql :
+       {"CREATE VIEW v AS SELECT 1", "CREATE SCHEMA s", "BEGIN", "ATTACH ':memory:' AS other"}) {
     std::shared_ptr<arrow::RecordBatch> batch;
     EXPECT_EQ(KindOf(Run(sql, &batch)), ErrorKind::kUnsupported) << sql;
   }

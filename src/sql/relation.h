@@ -19,14 +19,34 @@ namespace headrace {
 
 using RelationPiece = std::function<Result<std::unique_ptr<arrow::RecordBatchReader>>()>;
 
+// A constant: a whole number or a decimal, or a text, which may also stand for a date or a time.
+struct SqlConstant {
+  enum class Kind { kNumber, kText };
+  Kind kind = Kind::kNumber;
+  std::string text;  // "12", "-0.50"; the text
+
+  bool operator==(const SqlConstant& other) const = default;
+};
+
+struct ColumnCondition {
+  enum class Is { kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kIn, kNull, kNotNull };
+  std::string column;  // as written; DuckDB finds columns whatever their case
+  Is is = Is::kEqual;
+  std::vector<SqlConstant> constants = {};  // one; several for kIn; none for kNull and kNotNull
+
+  bool operator==(const ColumnCondition& other) const = default;
+};
+
 class Relation {
  public:
   virtual ~Relation() = default;
   virtual const std::shared_ptr<arrow::Schema>& schema() const = 0;
   // For the order of joins, an estimate; nothing when it is not known.
   virtual std::optional<int64_t> row_count() const { return std::nullopt; }
-  // The columns of the schema at these places, in this order, at least one; no place twice.
-  virtual Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns) = 0;
+  // The columns of the schema at these places, in this order, at least one; no place twice. Rows that do not meet a condition may be left out,
+  // or be anything: they are filtered again.
+  virtual Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
+                                                    const std::vector<ColumnCondition>& conditions) = 0;
 };
 
 // A table named in a FROM, or given to one of the functions paimon('db.t', …) and changes('db.t', …).

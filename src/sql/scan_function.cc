@@ -31,6 +31,20 @@ Result<std::shared_ptr<Relation>> RelationBoard::Open(const RelationName& name) 
 void RelationBoard::Forget() {
   const std::lock_guard lock(mutex_);
   open_.clear();
+  conditions_.clear();
+}
+
+void RelationBoard::Expect(const RelationName& name, std::vector<ColumnCondition> conditions) {
+  const std::lock_guard lock(mutex_);
+  conditions_.emplace_back(name, std::move(conditions));
+}
+
+std::vector<ColumnCondition> RelationBoard::ConditionsOf(const RelationName& name) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, conditions] : conditions_) {
+    if (known == name) return conditions;
+  }
+  return {};
 }
 
 void RelationBoard::Fail(const Status& status) {
@@ -47,6 +61,7 @@ namespace {
 
 // What a bound call reads.
 struct Bound {
+  RelationName name;
   std::shared_ptr<Relation> relation;
 };
 
@@ -90,8 +105,8 @@ Result<DuckChunk> ConvertBatch(duckdb_connection connection, duckdb_arrow_conver
   struct ArrowArray exported {};
   HEADRACE_RETURN_NOT_OK(arrow::ExportRecordBatch(batch, &exported));
   duckdb_data_chunk chunk = nullptr;
-  const Status status =
-      FromDuckError(duckdb_data_chunk_from_arrow(connection, &exported, converted, &chunk), "taking over rows");
+  const Status status = FromDuckError(duckdb_data_chunk_from_arrow(connection, &exported, converted, &chunk),
+                                      "taking over rows");
   if (exported.release != nullptr) exported.release(&exported);
   DuckChunk owned(chunk);
   if (!status.ok()) return status;
@@ -101,7 +116,8 @@ Result<DuckChunk> ConvertBatch(duckdb_connection connection, duckdb_arrow_conver
 // Declares the relation's columns in the types that its batches will have once DuckDB has taken them over.
 Status AddColumns(RelationBoard* board, const Relation& relation, duckdb_bind_info info) {
   HEADRACE_ASSIGN_OR_RETURN(const DuckConnection connection, ConnectDuck(board->database()));
-  HEADRACE_ASSIGN_OR_RETURN(const DuckArrowSchema converted, ConvertSchema(connection.get(), *relation.schema()));
+  HEADRACE_ASSIGN_OR_RETURN(const DuckArrowSchema converted,
+                            ConvertSchema(connection.get(), *relation.schema()));
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> none,
                             arrow::RecordBatch::MakeEmpty(relation.schema()));
   HEADRACE_ASSIGN_OR_RETURN(const DuckChunk chunk, ConvertBatch(connection.get(), converted.get(), *none));
@@ -112,11 +128,12 @@ Status AddColumns(RelationBoard* board, const Relation& relation, duckdb_bind_in
   return Status::OK();
 }
 
-Status BindTo(RelationBoard* board, std::shared_ptr<Relation> relation, duckdb_bind_info info) {
+Status BindTo(RelationBoard* board, RelationName name, duckdb_bind_info info) {
+  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<Relation> relation, board->Open(name));
   HEADRACE_RETURN_NOT_OK(AddColumns(board, *relation, info));
   if (const std::optional<int64_t> rows = relation->row_count())
     duckdb_bind_set_cardinality(info, static_cast<idx_t>(*rows), false);
-  duckdb_bind_set_bind_data(info, new Bound{std::move(relation)}, DeleteAs<Bound>);
+  duckdb_bind_set_bind_data(info, new Bound{std::move(name), std::move(relation)}, DeleteAs<Bound>);
   return Status::OK();
 }
 
@@ -148,8 +165,7 @@ Status BindPaimon(RelationBoard* board, duckdb_bind_info info) {
   RelationName name;
   HEADRACE_RETURN_NOT_OK(SplitName("paimon", TextOf(table.get()), &name));
   name.snapshot = NamedNumber(info, "snapshot");
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<Relation> relation, board->Open(name));
-  return BindTo(board, std::move(relation), info);
+  return BindTo(board, std::move(name), info);
 }
 
 Status BindChanges(RelationBoard* board, duckdb_bind_info info) {
@@ -159,8 +175,7 @@ Status BindChanges(RelationBoard* board, duckdb_bind_info info) {
   HEADRACE_RETURN_NOT_OK(SplitName("changes", TextOf(table.get()), &name));
   name.from_snapshot = NamedNumber(info, "from_snapshot");
   name.to_snapshot = NamedNumber(info, "to_snapshot");
-  HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<Relation> relation, board->Open(name));
-  return BindTo(board, std::move(relation), info);
+  return BindTo(board, std::move(name), info);
 }
 
 template <Status (*Bind)(RelationBoard*, duckdb_bind_info)>
@@ -173,7 +188,8 @@ void OnBind(duckdb_bind_info info) {
 }
 
 Status OpenScan(RelationBoard* board, duckdb_init_info info) {
-  Relation& relation = *static_cast<Bound*>(duckdb_init_get_bind_data(info))->relation;
+  const auto& bound = *static_cast<const Bound*>(duckdb_init_get_bind_data(info));
+  Relation& relation = *bound.relation;
   std::vector<int> columns;
   for (idx_t i = 0; i < duckdb_init_get_column_count(info); ++i) {
     // Past the table's columns is the number of the row, which none of ours has: any column has as many rows.
@@ -184,7 +200,7 @@ Status OpenScan(RelationBoard* board, duckdb_init_info info) {
   arrow::FieldVector fields;
   for (const int column : columns) fields.push_back(relation.schema()->field(column));
   scan->schema = arrow::schema(std::move(fields));
-  HEADRACE_ASSIGN_OR_RETURN(scan->pieces, relation.Pieces(columns));
+  HEADRACE_ASSIGN_OR_RETURN(scan->pieces, relation.Pieces(columns, board->ConditionsOf(bound.name)));
   duckdb_init_set_max_threads(
       info, std::clamp<idx_t>(scan->pieces.size(), 1, static_cast<idx_t>(std::max(1, board->threads()))));
   duckdb_init_set_init_data(info, scan.release(), DeleteAs<Scan>);

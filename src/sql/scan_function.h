@@ -29,6 +29,10 @@ class RelationBoard {
   Result<std::shared_ptr<Relation>> Open(const RelationName& name);
   void Forget();
 
+  // What all rows of a relation that are wanted meet.
+  void Expect(const RelationName& name, std::vector<ColumnCondition> conditions);
+  std::vector<ColumnCondition> ConditionsOf(const RelationName& name);
+
   // The first failure since the last time it was taken; OK when there was none.
   void Fail(const Status& status);
   Status TakeFailure();
@@ -46,6 +50,7 @@ class RelationBoard {
   std::atomic<bool> interrupted_ = false;
   std::mutex mutex_;
   std::vector<std::pair<RelationName, std::shared_ptr<Relation>>> open_;
+  std::vector<std::pair<RelationName, std::vector<ColumnCondition>>> conditions_;
   Status failure_;
 };
 

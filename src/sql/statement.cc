@@ -39,7 +39,8 @@ class HeadParser {
   // Whether these words come next.
   bool Words(std::initializer_list<std::string_view> words) const {
     size_t i = 0;
-    return std::all_of(words.begin(), words.end(), [&](std::string_view word) { return After(i++).IsWord(word); });
+    return std::all_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return After(i++).IsWord(word); });
   }
   bool Take(std::initializer_list<std::string_view> words) {
     if (!Words(words)) return false;
@@ -53,7 +54,8 @@ class HeadParser {
   }
 
   Status Unexpected(std::string_view wanted) const {
-    return Invalid(kReading, ": expected ", wanted, " at ", PlaceOf(text_, Next().offset), ", found ", Next().text);
+    return Invalid(kReading, ": expected ", wanted, " at ", PlaceOf(text_, Next().offset), ", found ",
+                   Next().text);
   }
   Status Refused(std::string_view why) const {
     return Unsupported(kReading, ": ", Next().text, " at ", PlaceOf(text_, Next().offset), ": ", why);
@@ -71,9 +73,12 @@ class HeadParser {
   size_t Find(std::string_view word, std::string_view mark = {}) const {
     int depth = 0;
     for (size_t i = at_; i + 1 < tokens_.size(); ++i) {
-      if (depth == 0 && (tokens_[i].IsWord(word) || (!mark.empty() && tokens_[i].IsPunctuation(mark)))) return i;
-      if (tokens_[i].IsPunctuation("(") || tokens_[i].IsPunctuation("[") || tokens_[i].IsPunctuation("{")) ++depth;
-      if (tokens_[i].IsPunctuation(")") || tokens_[i].IsPunctuation("]") || tokens_[i].IsPunctuation("}")) --depth;
+      if (depth == 0 && (tokens_[i].IsWord(word) || (!mark.empty() && tokens_[i].IsPunctuation(mark))))
+        return i;
+      if (tokens_[i].IsPunctuation("(") || tokens_[i].IsPunctuation("[") || tokens_[i].IsPunctuation("{"))
+        ++depth;
+      if (tokens_[i].IsPunctuation(")") || tokens_[i].IsPunctuation("]") || tokens_[i].IsPunctuation("}"))
+        --depth;
     }
     return tokens_.size() - 1;
   }
@@ -125,10 +130,12 @@ class HeadParser {
     InsertText insert;
     Take({"INSERT"});
     if (Words({"OVERWRITE"})) return Refused("overwriting is not built; delete the rows first");
-    if (Words({"OR"})) return Refused("an INSERT into a table with a primary key replaces the row of that key as it is");
+    if (Words({"OR"}))
+      return Refused("an INSERT into a table with a primary key replaces the row of that key as it is");
     if (!Take({"INTO"})) return Unexpected("INTO");
     HEADRACE_ASSIGN_OR_RETURN(insert.name, ParseTableName());
-    if (Next().IsPunctuation("(") && !After(1).IsWord("SELECT") && !After(1).IsWord("WITH") && !After(1).IsWord("VALUES")) {
+    if (Next().IsPunctuation("(") && !After(1).IsWord("SELECT") && !After(1).IsWord("WITH") &&
+        !After(1).IsWord("VALUES")) {
       TakeMark("(");
       do {
         HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
@@ -147,8 +154,9 @@ class HeadParser {
 
   std::string ParseAlias() {
     const bool as = Take({"AS"});
-    const bool name = Next().kind == TokenKind::kQuotedName || (Next().kind == TokenKind::kWord && !Words({"WHERE"}) &&
-                                                               !Words({"SET"}) && !Words({"USING"}) && !Words({"RETURNING"}));
+    const bool name = Next().kind == TokenKind::kQuotedName ||
+                      (Next().kind == TokenKind::kWord && !Words({"WHERE"}) && !Words({"SET"}) &&
+                       !Words({"USING"}) && !Words({"RETURNING"}));
     return as || name ? tokens_[at_++].text : "";
   }
 
@@ -198,7 +206,8 @@ class HeadParser {
     const size_t start = at_;
     ++at_;
     (void)Take({"TABLE"});
-    if (Words({"SELECT"}) || Words({"WITH"}) || Words({"FROM"}) || Words({"VALUES"}) || Next().IsPunctuation("(") || AtEnd()) {
+    if (Words({"SELECT"}) || Words({"WITH"}) || Words({"FROM"}) || Words({"VALUES"}) ||
+        Next().IsPunctuation("(") || AtEnd()) {
       at_ = start;
       return Whole();
     }

@@ -57,8 +57,8 @@ struct QueryText {
   std::string text;
 };
 
-using Statement = std::variant<CreateTableText, DropTableText, InsertText, DeleteText, UpdateText, DescribeText, ShowText, UseText,
-                               QueryText>;
+using Statement = std::variant<CreateTableText, DropTableText, InsertText, DeleteText, UpdateText,
+                               DescribeText, ShowText, UseText, QueryText>;
 
 // The statements of a script, each with its own bytes of it, comments before it left out. A name in `…` is given "…", which DuckDB understands.
 Result<std::vector<std::string>> SplitScript(std::string_view script);

@@ -22,7 +22,8 @@ std::string ErrorOf(std::string_view text) { return ParseStatement(text).status(
 
 TEST(SplitScript, CutsAtSemicolonsThatAreNotInQuotesOrComments) {
   const auto statements = SplitScript(
-      "-- first; comment\nSELECT ';' ; /* ; */ SELECT \"a;b\" FROM t;;\n SELECT $tag$ ; $tag$; SELECT e'it\\'s;' ; SELECT 1");
+      "-- first; comment\nSELECT ';' ; /* ; */ SELECT \"a;b\" FROM t;;\n SELECT $tag$ ; $tag$; SELECT "
+      "e'it\\'s;' ; SELECT 1");
   ASSERT_TRUE(statements.ok()) << statements.status();
   EXPECT_THAT(*statements, ElementsAre("SELECT ';'", "SELECT \"a;b\" FROM t", "SELECT $tag$ ; $tag$",
                                        "SELECT e'it\\'s;'", "SELECT 1"));
@@ -44,15 +45,18 @@ TEST(SplitScript, SaysWhereAQuoteWasOpenedThatIsNeverClosed) {
 TEST(IsComplete, WaitsForASemicolonOutsideQuotes) {
   EXPECT_TRUE(IsComplete("SELECT 1;"));
   EXPECT_TRUE(IsComplete("SELECT 1; -- done"));
-  for (const char* text : {"", "SELECT 1", "SELECT ';", "SELECT 1 -- ;", "SELECT $$ ;"}) EXPECT_FALSE(IsComplete(text)) << text;
+  for (const char* text : {"", "SELECT 1", "SELECT ';", "SELECT 1 -- ;", "SELECT $$ ;"})
+    EXPECT_FALSE(IsComplete(text)) << text;
 }
 
 TEST(ParseStatement, ReadsCreateTableWithAndWithoutAQuery) {
-  const auto plain = Parsed<CreateTableText>("create table if not exists c.db.t (a INT, b STRING COMMENT 'x AS y') WITH ('k'='v')");
+  const auto plain = Parsed<CreateTableText>(
+      "create table if not exists c.db.t (a INT, b STRING COMMENT 'x AS y') WITH ('k'='v')");
   EXPECT_EQ(plain.name, "db.t");
   EXPECT_TRUE(plain.if_not_exists);
   EXPECT_EQ(plain.query, "");
-  const auto as = Parsed<CreateTableText>("CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) WITH ('b'='1') AS SELECT 1 AS a;");
+  const auto as = Parsed<CreateTableText>(
+      "CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) WITH ('b'='1') AS SELECT 1 AS a;");
   EXPECT_EQ(as.definition, "CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) WITH ('b'='1')");
   EXPECT_EQ(as.query, "SELECT 1 AS a");
 }
@@ -71,7 +75,8 @@ TEST(ParseStatement, ReadsDeleteAndUpdate) {
   const auto some = Parsed<DeleteText>("DELETE FROM db.t AS x WHERE x.a IN (SELECT a FROM u WHERE b = 1)");
   EXPECT_EQ(some.alias, "x");
   EXPECT_EQ(some.condition, "x.a IN (SELECT a FROM u WHERE b = 1)");
-  const auto update = Parsed<UpdateText>("UPDATE db.t t SET a = (SELECT max(x) FROM u WHERE y = 1), `b` = f(1, 2) WHERE c");
+  const auto update =
+      Parsed<UpdateText>("UPDATE db.t t SET a = (SELECT max(x) FROM u WHERE y = 1), `b` = f(1, 2) WHERE c");
   EXPECT_EQ(update.alias, "t");
   ASSERT_EQ(update.values.size(), 2u);
   EXPECT_EQ(update.values[0].second, "(SELECT max(x) FROM u WHERE y = 1)");
@@ -89,8 +94,9 @@ TEST(ParseStatement, ReadsWhatIsAskedAboutTables) {
 }
 
 TEST(ParseStatement, LeavesTheRestToDuckDB) {
-  for (const char* text : {"SELECT 1", "WITH a AS (SELECT 1) SELECT * FROM a", "EXPLAIN SELECT 1", "CREATE TEMP TABLE x AS SELECT 1",
-                           "DESCRIBE SELECT 1", "SHOW ALL", "COPY (SELECT 1) TO 'x.csv'", "FROM db.t"})
+  for (const char* text : {"SELECT 1", "WITH a AS (SELECT 1) SELECT * FROM a", "EXPLAIN SELECT 1",
+                           "CREATE TEMP TABLE x AS SELECT 1", "DESCRIBE SELECT 1", "SHOW ALL",
+                           "COPY (SELECT 1) TO 'x.csv'", "FROM db.t"})
     EXPECT_EQ(Parsed<QueryText>(text).text, text);
 }
 

@@ -50,8 +50,10 @@ Result<Token> ReadQuoted(std::string_view text, size_t at, bool escapes, std::st
 // The bytes of $tag$ at `at`; 0 when there is none.
 size_t DollarTagBytes(std::string_view text, size_t at) {
   size_t end = at + 1;
-  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
-  const bool numbered = end > at + 1 && std::isdigit(static_cast<unsigned char>(text[at + 1]));  // $1 is a parameter
+  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+    ++end;
+  const bool numbered =
+      end > at + 1 && std::isdigit(static_cast<unsigned char>(text[at + 1]));  // $1 is a parameter
   return end < text.size() && text[end] == '$' && !numbered ? end + 1 - at : 0;
 }
 
@@ -85,7 +87,8 @@ Result<std::vector<Token>> Tokenize(std::string_view text, std::string_view doin
     const char c = text[at];
     const size_t tag = c == '$' ? DollarTagBytes(text, at) : 0;
     if (c == '\'' || c == '`' || c == '"') {
-      const bool escapes = c == '\'' && !tokens.empty() && tokens.back().end == at && tokens.back().IsWord("E");
+      const bool escapes =
+          c == '\'' && !tokens.empty() && tokens.back().end == at && tokens.back().IsWord("E");
       HEADRACE_ASSIGN_OR_RETURN(Token token, ReadQuoted(text, at, escapes, doing));
       at = token.end;
       tokens.push_back(std::move(token));
