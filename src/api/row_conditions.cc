@@ -13,9 +13,9 @@ namespace headrace {
 namespace {
 
 bool SameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](unsigned char x, unsigned char y) {
-           return std::tolower(x) == std::tolower(y);
-         });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 // "5.250" and "5.25" are one number.
@@ -34,7 +34,8 @@ std::optional<std::string> TextFor(const SqlConstant& constant, TypeRoot root) {
     case TypeRoot::kSmallInt:
     case TypeRoot::kInt:
     case TypeRoot::kBigInt:
-    case TypeRoot::kDecimal: return is_number ? std::optional(WithoutTrailingZeros(constant.text)) : std::nullopt;
+    case TypeRoot::kDecimal:
+      return is_number ? std::optional(WithoutTrailingZeros(constant.text)) : std::nullopt;
     case TypeRoot::kVarChar:
     case TypeRoot::kDate: return is_number ? std::nullopt : std::optional(constant.text);
     case TypeRoot::kTimestamp: {
@@ -54,7 +55,8 @@ std::optional<Value> ValueOf(const SqlConstant& constant, const DataType& type) 
   if (!value.ok()) return std::nullopt;
   // What reads back otherwise would be another value to compare with.
   const std::string back = ToText(*value, type);
-  if (back != *text && (type.root == TypeRoot::kVarChar || WithoutTrailingZeros(back) != *text)) return std::nullopt;
+  if (back != *text && (type.root == TypeRoot::kVarChar || WithoutTrailingZeros(back) != *text))
+    return std::nullopt;
   return std::move(value).ValueUnsafe();
 }
 
@@ -74,9 +76,11 @@ RowCondition::Is IsOf(ColumnCondition::Is is) {
 
 }  // namespace
 
-std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields, const ColumnCondition& condition) {
-  const auto field = std::find_if(fields.begin(), fields.end(),
-                                  [&](const DataField& each) { return SameName(each.name, condition.column); });
+std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields,
+                                           const ColumnCondition& condition) {
+  const auto field = std::find_if(fields.begin(), fields.end(), [&](const DataField& each) {
+    return SameName(each.name, condition.column);
+  });
   if (field == fields.end()) return std::nullopt;
   RowCondition of_row{field->name, IsOf(condition.is), {}};
   for (const SqlConstant& constant : condition.constants) {

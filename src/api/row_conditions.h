@@ -11,6 +11,7 @@
 namespace headrace {
 
 // Nothing where DuckDB would compare by another type than the column's, so that Paimon's order of values may not be the one that counts.
-std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields, const ColumnCondition& condition);
+std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields,
+                                           const ColumnCondition& condition);
 
 }  // namespace headrace

@@ -50,7 +50,8 @@ class SqlTest : public ::testing::Test {
     const auto batch = (*table)->CombineChunksToBatch().ValueOrDie();
     std::string text;
     for (int64_t row = 0; row < batch->num_rows(); ++row) {
-      for (int i = 0; i < batch->num_columns(); ++i) text += (i == 0 ? "" : ",") + batch->column(i)->GetScalar(row).ValueOrDie()->ToString();
+      for (int i = 0; i < batch->num_columns(); ++i)
+        text += (i == 0 ? "" : ",") + batch->column(i)->GetScalar(row).ValueOrDie()->ToString();
       text += ";";
     }
     return text;
@@ -76,7 +77,8 @@ std::string RandomCondition(Random* random) {
     case 5: return "n" + compare + number() + ".0";
     case 6: return number() + compare + "n";
     case 7: return "d" + compare + number() + ".25";
-    case 8: return "t" + compare + "TIMESTAMP '2024-01-03 00:00:" + std::to_string(10 + random->Below(50)) + "'";
+    case 8:
+      return "t" + compare + "TIMESTAMP '2024-01-03 00:00:" + std::to_string(10 + random->Below(50)) + "'";
     case 9: return random->Below(2) == 0 ? "n IS NULL" : "s IS NOT NULL";
     default: return "(k" + compare + number() + " OR n" + compare + number() + ")";
   }
@@ -86,12 +88,16 @@ class PrunedTables : public SqlTest, public ::testing::WithParamInterface<const 
 
 TEST_P(PrunedTables, GiveTheSameRowsWithAndWithoutConditionsInTheScan) {
   Random random(20261130);
-  Do(std::string("CREATE TABLE db.t (k BIGINT, day DATE, s STRING, n INT, d DECIMAL(10, 2), t TIMESTAMP(3)") + GetParam());
+  Do(std::string("CREATE TABLE db.t (k BIGINT, day DATE, s STRING, n INT, d DECIMAL(10, 2), t TIMESTAMP(3)") +
+     GetParam());
   for (int commit = 0; commit < 12; ++commit) {
     const std::string from = std::to_string(random.Below(40));
-    Do("INSERT INTO db.t SELECT k, DATE '2024-01-01' + CAST(k % 4 AS INTEGER), CASE WHEN k % 7 <> 0 THEN 'v' || (k + " + from +
-       ") % 50 END, CASE WHEN k % 5 <> 1 THEN k - " + std::to_string(commit) + " END, k * 1.25, TIMESTAMP '2024-01-03 00:00:00' + INTERVAL (k) SECOND "
-       "FROM (SELECT range AS k FROM range(" + from + ", " + from + " + 8))");
+    Do("INSERT INTO db.t SELECT k, DATE '2024-01-01' + CAST(k % 4 AS INTEGER), CASE WHEN k % 7 <> 0 THEN 'v' "
+       "|| (k + " +
+       from + ") % 50 END, CASE WHEN k % 5 <> 1 THEN k - " + std::to_string(commit) +
+       " END, k * 1.25, TIMESTAMP '2024-01-03 00:00:00' + INTERVAL (k) SECOND "
+       "FROM (SELECT range AS k FROM range(" +
+       from + ", " + from + " + 8))");
     if (commit % 4 == 3 && std::string(GetParam()).find("PRIMARY") != std::string::npos) {
       Do("DELETE FROM db.t WHERE k % 9 = " + std::to_string(commit));
     }
@@ -103,20 +109,26 @@ TEST_P(PrunedTables, GiveTheSameRowsWithAndWithoutConditionsInTheScan) {
     std::string condition = RandomCondition(&random);
     while (random.Below(3) != 0) condition += " AND " + RandomCondition(&random);
     const std::string rest = " WHERE " + condition + " ORDER BY ALL";
-    EXPECT_EQ(Ask("SELECT * FROM db.t" + rest), Ask("SELECT * FROM (SELECT * FROM db.t)" + rest)) << condition;
+    EXPECT_EQ(Ask("SELECT * FROM db.t" + rest), Ask("SELECT * FROM (SELECT * FROM db.t)" + rest))
+        << condition;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, PrunedTables,
-    ::testing::Values(", PRIMARY KEY (k, day) NOT ENFORCED) PARTITIONED BY (day) WITH ('bucket'='2', 'num-sorted-run.compaction-trigger'='3')",
-                      ", PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='3', 'write-only'='true')",
-                      ", PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='2', 'deletion-vectors.enabled'='true')",
-                      ") PARTITIONED BY (day) WITH ('bucket'='-1')", ") WITH ('bucket'='2', 'bucket-key'='k')"));
+    ::testing::Values(
+        ", PRIMARY KEY (k, day) NOT ENFORCED) PARTITIONED BY (day) WITH ('bucket'='2', "
+        "'num-sorted-run.compaction-trigger'='3')",
+        ", PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='3', 'write-only'='true')",
+        ", PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='2', 'deletion-vectors.enabled'='true')",
+        ") PARTITIONED BY (day) WITH ('bucket'='-1')", ") WITH ('bucket'='2', 'bucket-key'='k')"));
 
 TEST_F(SqlTest, ReadsOnlyTheFilesThatConditionsLeave) {
-  Do("CREATE TABLE db.t (k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='4', 'write-only'='true')");
-  for (int i = 0; i < 4; ++i) Do("INSERT INTO db.t SELECT range, " + std::to_string(i) + " FROM range(" + std::to_string(i * 100) + ", " + std::to_string(i * 100 + 100) + ")");
+  Do("CREATE TABLE db.t (k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='4', "
+     "'write-only'='true')");
+  for (int i = 0; i < 4; ++i)
+    Do("INSERT INTO db.t SELECT range, " + std::to_string(i) + " FROM range(" + std::to_string(i * 100) +
+       ", " + std::to_string(i * 100 + 100) + ")");
   // Every file that is read is there; the others may be missing.
   const auto files = [&] {
     std::vector<std::filesystem::path> found;
@@ -140,8 +152,10 @@ TEST_F(SqlTest, ReadsOnlyTheFilesThatConditionsLeave) {
 }
 
 TEST_F(SqlTest, PassesNoConditionOfATableThatIsNamedMoreThanOnce) {
-  Do("CREATE TABLE db.t (k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='1', 'write-only'='true')");
-  for (int i = 0; i < 3; ++i) Do("INSERT INTO db.t VALUES (" + std::to_string(i) + ", " + std::to_string(i * 10) + ")");
+  Do("CREATE TABLE db.t (k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='1', "
+     "'write-only'='true')");
+  for (int i = 0; i < 3; ++i)
+    Do("INSERT INTO db.t VALUES (" + std::to_string(i) + ", " + std::to_string(i * 10) + ")");
   EXPECT_EQ(Ask("SELECT k, (SELECT count(*) FROM db.t) FROM db.t WHERE k = 1"), "1,3;");
   EXPECT_EQ(Ask("SELECT (SELECT count(*) FROM paimon('db.t')) FROM db.t WHERE k = 1"), "3;");
   EXPECT_EQ(Ask("WITH one AS (SELECT * FROM db.t WHERE k = 1) SELECT count(*) FROM one, db.t AS a"), "3;");
@@ -150,7 +164,8 @@ TEST_F(SqlTest, PassesNoConditionOfATableThatIsNamedMoreThanOnce) {
 }
 
 TEST(RowConditionOf, TakesConstantsThatMeanTheSameInTheColumnsType) {
-  const std::vector<DataField> fields = ParseColumns("i INT, s STRING, d DECIMAL(10, 2), day DATE, t TIMESTAMP(3), f DOUBLE").ValueOrDie();
+  const std::vector<DataField> fields =
+      ParseColumns("i INT, s STRING, d DECIMAL(10, 2), day DATE, t TIMESTAMP(3), f DOUBLE").ValueOrDie();
   const auto is_taken = [&](const char* column, SqlConstant::Kind kind, const char* text) {
     return RowConditionOf(fields, {column, ColumnCondition::Is::kEqual, {{kind, text}}}).has_value();
   };

@@ -28,7 +28,8 @@ bool HasPlainOrder(TypeRoot root) {
 }
 
 const DataField* FindById(const std::vector<DataField>& fields, int32_t id) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const DataField& field) { return field.id == id; });
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const DataField& field) { return field.id == id; });
   return found == fields.end() ? nullptr : &*found;
 }
 
@@ -74,7 +75,8 @@ FilePruner::FilePruner(const Table& table, std::vector<RowCondition> conditions)
     if (field < 0) continue;
     const bool compares = condition.is != Is::kNull && condition.is != Is::kNotNull;
     if (compares && !HasPlainOrder(table.schema->fields[static_cast<size_t>(field)].type.root)) continue;
-    const bool is_one = condition.is == Is::kEqual || (condition.is == Is::kIn && condition.values.size() == 1);
+    const bool is_one =
+        condition.is == Is::kEqual || (condition.is == Is::kIn && condition.values.size() == 1);
     if (is_one) equal_.insert_or_assign(condition.column, condition.values[0]);
     conditions_.push_back(std::move(condition));
   }
@@ -96,7 +98,8 @@ Result<bool> FilePruner::MayHoldAsItIs(const DataFileMeta& file) const {
 Result<bool> FilePruner::IsInPartition(const BinaryRow& partition) const {
   const std::vector<std::string>& keys = table_.schema->partition_keys;
   if (keys.empty()) return true;
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values, DecodeBinaryRow(partition, table_.schema->TypesOf(keys)));
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Value> values,
+                            DecodeBinaryRow(partition, table_.schema->TypesOf(keys)));
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const RowCondition& condition) {
     const auto key = std::find(keys.begin(), keys.end(), condition.column);
     return key == keys.end() || Meets(values[static_cast<size_t>(key - keys.begin())], condition);
@@ -105,18 +108,23 @@ Result<bool> FilePruner::IsInPartition(const BinaryRow& partition) const {
 
 Result<bool> FilePruner::IsInBucket(const ManifestEntry& entry) const {
   if (!HasAll(equal_, table_.schema->BucketKeys())) return true;
-  HEADRACE_ASSIGN_OR_RETURN(const std::optional<BucketId> bucket,
-                            BucketOfKey(*table_.schema, table_.options.bucket_function, equal_, entry.total_buckets));
+  HEADRACE_ASSIGN_OR_RETURN(
+      const std::optional<BucketId> bucket,
+      BucketOfKey(*table_.schema, table_.options.bucket_function, equal_, entry.total_buckets));
   return !bucket || *bucket == entry.bucket;
 }
 
 Result<bool> FilePruner::MayHoldByStats(const DataFileMeta& file, const SimpleStats& stats,
-                                        const std::optional<std::vector<std::string>>& listed, bool of_keys) const {
-  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> written, table_.schema_by_id(file.schema_id));
-  const std::vector<DataField> fields = of_keys ? written->FieldsOf(written->TrimmedPrimaryKeys()) : written->fields;
+                                        const std::optional<std::vector<std::string>>& listed,
+                                        bool of_keys) const {
+  HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> written,
+                            table_.schema_by_id(file.schema_id));
+  const std::vector<DataField> fields =
+      of_keys ? written->FieldsOf(written->TrimmedPrimaryKeys()) : written->fields;
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<ColumnStats> columns, ReadStats(stats, listed, fields));
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const RowCondition& condition) {
-    const DataField& now = table_.schema->fields[static_cast<size_t>(table_.schema->FieldIndex(condition.column))];
+    const DataField& now =
+        table_.schema->fields[static_cast<size_t>(table_.schema->FieldIndex(condition.column))];
     const DataField* then = FindById(fields, now.id);
     if (then == nullptr) return true;
     const ColumnStats& column = columns[static_cast<size_t>(then - fields.data())];

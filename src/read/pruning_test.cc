@@ -26,10 +26,15 @@ TEST(Meets, ComparesAsPaimonOrdersAndTakesNullForNullAlone) {
 
 TEST(MayMeet, LeavesOutOnlyWhatLiesBeyondKnownBounds) {
   const ColumnStats stats{int32_t{10}, int32_t{20}, 0};
-  for (const auto& [is, from, to] : std::vector<std::tuple<Is, int32_t, int32_t>>{
-           {Is::kEqual, 10, 20}, {Is::kLess, 11, 99}, {Is::kLessOrEqual, 10, 99}, {Is::kGreater, -99, 19}, {Is::kGreaterOrEqual, -99, 20}}) {
+  for (const auto& [is, from, to] :
+       std::vector<std::tuple<Is, int32_t, int32_t>>{{Is::kEqual, 10, 20},
+                                                     {Is::kLess, 11, 99},
+                                                     {Is::kLessOrEqual, 10, 99},
+                                                     {Is::kGreater, -99, 19},
+                                                     {Is::kGreaterOrEqual, -99, 20}}) {
     for (int32_t value = -99; value <= 99; ++value)
-      EXPECT_EQ(MayMeet(stats, 3, Condition(is, {value})), value >= from && value <= to) << static_cast<int>(is) << " " << value;
+      EXPECT_EQ(MayMeet(stats, 3, Condition(is, {value})), value >= from && value <= to)
+          << static_cast<int>(is) << " " << value;
   }
   EXPECT_TRUE(MayMeet(stats, 3, Condition(Is::kIn, {int32_t{1}, int32_t{15}})));
   EXPECT_FALSE(MayMeet(stats, 3, Condition(Is::kIn, {int32_t{1}, int32_t{25}})));
@@ -38,7 +43,8 @@ TEST(MayMeet, LeavesOutOnlyWhatLiesBeyondKnownBounds) {
 TEST(MayMeet, KeepsWhatIsUnknown) {
   for (const Is is : {Is::kEqual, Is::kLess, Is::kLessOrEqual, Is::kGreater, Is::kGreaterOrEqual}) {
     EXPECT_TRUE(MayMeet({}, 3, Condition(is, {int32_t{5}})));
-    EXPECT_TRUE(MayMeet({int32_t{1}, {}, {}}, 3, Condition(is, {int32_t{5}})) || is == Is::kLess || is == Is::kLessOrEqual);
+    EXPECT_TRUE(MayMeet({int32_t{1}, {}, {}}, 3, Condition(is, {int32_t{5}})) || is == Is::kLess ||
+                is == Is::kLessOrEqual);
   }
   EXPECT_TRUE(MayMeet({}, 3, Condition(Is::kNull)));
   EXPECT_TRUE(MayMeet({}, 3, Condition(Is::kNotNull)));

@@ -29,15 +29,16 @@ const Json& At(const Json& node, const char* key) {
 }
 
 bool SameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](unsigned char x, unsigned char y) {
-           return std::tolower(x) == std::tolower(y);
-         });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 // "-525" with scale 2 is "-5.25".
 std::string DecimalText(int64_t unscaled, int scale) {
   std::string digits = std::to_string(unscaled < 0 ? -unscaled : unscaled);
-  if (static_cast<int>(digits.size()) <= scale) digits.insert(0, static_cast<size_t>(scale) + 1 - digits.size(), '0');
+  if (static_cast<int>(digits.size()) <= scale)
+    digits.insert(0, static_cast<size_t>(scale) + 1 - digits.size(), '0');
   if (scale > 0) digits.insert(digits.size() - static_cast<size_t>(scale), ".");
   return (unscaled < 0 ? "-" : "") + digits;
 }
@@ -54,7 +55,8 @@ std::optional<SqlConstant> ConstantOf(const Json& node) {
   if (TextAt(node, "class") != "CONSTANT" || At(value, "is_null") != Json(false)) return std::nullopt;
   const std::string id = TextAt(At(value, "type"), "id");
   const Json& plain = At(value, "value");
-  if (id == "VARCHAR" && plain.is_string()) return SqlConstant{SqlConstant::Kind::kText, plain.get<std::string>()};
+  if (id == "VARCHAR" && plain.is_string())
+    return SqlConstant{SqlConstant::Kind::kText, plain.get<std::string>()};
   if (!plain.is_number_integer()) return std::nullopt;
   if (id == "TINYINT" || id == "SMALLINT" || id == "INTEGER" || id == "BIGINT")
     return SqlConstant{SqlConstant::Kind::kNumber, std::to_string(plain.get<int64_t>())};
@@ -102,8 +104,10 @@ class Conjuncts {
   // Empty: no column of the table, as far as its name tells. A column that holds rows may have the name of the table: then a part follows.
   std::string ColumnOf(const Json& node) const {
     const Json& names = At(node, "column_names");
-    if (TextAt(node, "class") != "COLUMN_REF" || !names.is_array() || names.empty() || names.size() > 2) return "";
-    if (names.size() == 2 && !SameName(names[0].get<std::string>(), alias_.empty() ? table_ : alias_)) return "";
+    if (TextAt(node, "class") != "COLUMN_REF" || !names.is_array() || names.empty() || names.size() > 2)
+      return "";
+    if (names.size() == 2 && !SameName(names[0].get<std::string>(), alias_.empty() ? table_ : alias_))
+      return "";
     return names.back().get<std::string>();
   }
 
@@ -139,7 +143,8 @@ class TreeSearch {
  public:
   // False where something stands in a FROM that may hide a table.
   bool Visit(const Json& node) {
-    if (node.is_array()) return std::all_of(node.begin(), node.end(), [this](const Json& each) { return Visit(each); });
+    if (node.is_array())
+      return std::all_of(node.begin(), node.end(), [this](const Json& each) { return Visit(each); });
     if (!node.is_object()) return true;
     const std::string type = TextAt(node, "type");
     if (type == "TABLE_FUNCTION" && !IsHarmless(TextAt(At(node, "function"), "function_name"))) return false;
@@ -183,11 +188,13 @@ class TreeSearch {
 
 }  // namespace
 
-Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection, const std::string& statement) {
+Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection,
+                                                    const std::string& statement) {
   DuckResult result;
   const std::string ask = "SELECT json_serialize_sql(" + QuotedText(statement) +
                           ", skip_null := true, skip_empty := true, skip_default := true)";
-  if (duckdb_query(connection, ask.c_str(), result.get()) != DuckDBSuccess) return std::vector<TableConditions>();
+  if (duckdb_query(connection, ask.c_str(), result.get()) != DuckDBSuccess)
+    return std::vector<TableConditions>();
   char* text = duckdb_value_varchar(result.get(), 0, 0);
   const Json tree = Json::parse(text == nullptr ? "" : text, nullptr, /*allow_exceptions=*/false);
   duckdb_free(text);

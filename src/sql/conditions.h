@@ -21,6 +21,7 @@ struct TableConditions {
 };
 
 // Nothing for a statement that is no query, or in which something else than tables, subqueries and joins stands in a FROM.
-Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection, const std::string& statement);
+Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection,
+                                                    const std::string& statement);
 
 }  // namespace headrace
