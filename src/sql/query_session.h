@@ -3,7 +3,7 @@
 // Each query sees one state of each relation that it names, taken when the query starts. Temporary tables, views and settings last as long as
 // the session. One thread at a time, but for Interrupt and progress; a result is read to its end, or destroyed, before the next query.
 // Results have the types that Paimon has: unsigned integers become wider signed ones, HUGEINT becomes DECIMAL(38, 0), and what Paimon has no type
-// for (intervals, UUIDs …) is text. Source of the flow: docs/decisions/0003-sql.md.
+// for (intervals, UUIDs …) is text. Source of the flow: docs/decisions/0004-sql.md.
 #pragma once
 
 #include <cstdint>
