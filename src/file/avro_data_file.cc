@@ -20,12 +20,6 @@
 namespace headrace {
 namespace {
 
-const DataField* FindById(const std::vector<DataField>& fields, int32_t id) {
-  const auto found =
-      std::find_if(fields.begin(), fields.end(), [&](const DataField& field) { return field.id == id; });
-  return found == fields.end() ? nullptr : &*found;
-}
-
 // Where one column that is handed out comes from.
 struct Source {
   DataField wanted;
@@ -102,7 +96,7 @@ class AvroReader final : public DataFileReader {
     };
     if (columns.keys) {
       for (const DataField& key : KeyFields(table)) {
-        const DataField* field = FindById(written.fields, key.id - kKeyFieldIdBase);
+        const DataField* field = FindFieldById(written.fields, key.id - kKeyFieldIdBase);
         if (field == nullptr)
           return Corruption("reading ", path_, ": schema ", written.id, " has no key column for ", key.name);
         const std::string copy = std::string(kKeyPrefix) + field->name;
@@ -116,7 +110,7 @@ class AvroReader final : public DataFileReader {
       const int index = table.FieldIndex(name);
       if (index < 0) return NotFound("reading ", path_, ": the table has no column \"", name, "\"");
       const DataField& wanted = table.fields[static_cast<size_t>(index)];
-      const DataField* field = FindById(written.fields, wanted.id);
+      const DataField* field = FindFieldById(written.fields, wanted.id);
       if (field == nullptr)
         sources_.push_back({wanted, wanted.type, -1});
       else

@@ -16,13 +16,6 @@
 namespace headrace {
 namespace {
 
-const DataField* FindById(const std::vector<DataField>& fields, int32_t id) {
-  for (const DataField& field : fields) {
-    if (field.id == id) return &field;
-  }
-  return nullptr;
-}
-
 // Finds the columns of one file: by the names of the schema it was written with, mapped to the table by field id.
 class ColumnFinder {
  public:
@@ -60,7 +53,7 @@ class ColumnFinder {
     if (index < 0) return NotFound("reading ", path_, ": the table has no column \"", name, "\"");
     ColumnSource source;
     source.wanted = table_.fields[index];
-    const DataField* written = FindById(written_.fields, source.wanted.id);
+    const DataField* written = FindFieldById(written_.fields, source.wanted.id);
     if (written == nullptr) return source;
     source.written = written->type;
     source.root = RootOf(written->name);
@@ -75,7 +68,7 @@ class ColumnFinder {
   // A key is stored twice. When its value column is read anyway, the copy is not decoded.
   Result<ColumnSource> Key(const DataField& key, const std::vector<std::string>& values) const {
     const std::string value_name = key.name.substr(kKeyPrefix.size());
-    const DataField* written = FindById(written_.fields, key.id - kKeyFieldIdBase);
+    const DataField* written = FindFieldById(written_.fields, key.id - kKeyFieldIdBase);
     if (written == nullptr) {
       return Corruption("reading ", path_, ": schema ", written_.id, " has no key column \"", value_name,
                         "\"");

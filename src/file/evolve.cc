@@ -64,13 +64,6 @@ bool AtomWidens(const DataType& from, const DataType& to) {
   }
 }
 
-const DataField* FindById(const std::vector<DataField>& fields, int32_t id) {
-  for (const DataField& field : fields) {
-    if (field.id == id) return &field;
-  }
-  return nullptr;
-}
-
 Status Widens(const std::string& column, const DataType& from, const DataType& to) {
   if (!from.is_nested() && !to.is_nested()) {
     if (AtomWidens(from, to)) return Status::OK();
@@ -84,7 +77,7 @@ Status Widens(const std::string& column, const DataType& from, const DataType& t
       default: break;
     }
     for (const DataField& field : to.fields) {
-      const DataField* old = FindById(from.fields, field.id);
+      const DataField* old = FindFieldById(from.fields, field.id);
       if (old != nullptr) HEADRACE_RETURN_NOT_OK(Widens(column + "." + field.name, old->type, field.type));
     }
     return Status::OK();
@@ -177,7 +170,7 @@ Result<std::shared_ptr<arrow::ArrayData>> EvolveRow(const Place& place,
   const auto& found = static_cast<const arrow::StructType&>(*data->type);
   std::vector<std::shared_ptr<arrow::ArrayData>> children;
   for (const DataField& field : to.fields) {
-    const DataField* old = FindById(from.fields, field.id);
+    const DataField* old = FindFieldById(from.fields, field.id);
     const int index = old == nullptr ? -1 : found.GetFieldIndex(old->name);
     if (index < 0) {
       HEADRACE_ASSIGN_OR_RETURN(
@@ -243,6 +236,13 @@ Result<std::shared_ptr<arrow::ArrayData>> Evolve(const Place& place,
 }
 
 }  // namespace
+
+const DataField* FindFieldById(const std::vector<DataField>& fields, int32_t id) {
+  for (const DataField& field : fields) {
+    if (field.id == id) return &field;
+  }
+  return nullptr;
+}
 
 Status CheckWidening(const std::string& column, const DataType& from, const DataType& to) {
   return Widens(column, from, to);

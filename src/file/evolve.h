@@ -6,8 +6,10 @@
 // Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -15,6 +17,9 @@
 #include "format/data_type.h"
 
 namespace headrace {
+
+// The field of that id; null: there is none.
+const DataField* FindFieldById(const std::vector<DataField>& fields, int32_t id);
 
 // Nothing when every value of `from` is a value of `to`; else kUnsupported naming `column` and both types.
 Status CheckWidening(const std::string& column, const DataType& from, const DataType& to);

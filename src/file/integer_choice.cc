@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 #include <unordered_set>
 #include <vector>
 
@@ -28,20 +29,20 @@ constexpr int64_t kFewBits = 1;
 constexpr size_t kRepeatSample = 512;
 
 template <typename ArrayType>
+int64_t NumberAt(const ArrayType& values, int64_t row) {
+  if constexpr (std::is_same_v<ArrayType, arrow::Decimal128Array>) {
+    return static_cast<int64_t>(arrow::Decimal128(values.Value(row)).low_bits());
+  } else {
+    return static_cast<int64_t>(values.Value(row));
+  }
+}
+
+template <typename ArrayType>
 void Append(const arrow::Array& array, int64_t step, std::vector<int64_t>* out) {
   const auto& values = static_cast<const ArrayType&>(array);
   const int64_t end = std::min(array.length(), kMostRows * step);
   for (int64_t row = 0; row < end && std::ssize(*out) < kSampleValues; row += step) {
-    if (!array.IsNull(row)) out->push_back(static_cast<int64_t>(values.Value(row)));
-  }
-}
-
-void AppendDecimals(const arrow::Array& array, int64_t step, std::vector<int64_t>* out) {
-  const auto& values = static_cast<const arrow::Decimal128Array&>(array);
-  const int64_t end = std::min(array.length(), kMostRows * step);
-  for (int64_t row = 0; row < end && std::ssize(*out) < kSampleValues; row += step) {
-    if (array.IsNull(row)) continue;
-    out->push_back(static_cast<int64_t>(arrow::Decimal128(values.Value(row)).low_bits()));
+    if (!array.IsNull(row)) out->push_back(NumberAt(values, row));
   }
 }
 
@@ -56,7 +57,7 @@ std::vector<int64_t> Sample(const arrow::Array& array, int64_t step) {
     case arrow::Type::DATE32: Append<arrow::Date32Array>(array, step, &out); break;
     case arrow::Type::TIME32: Append<arrow::Time32Array>(array, step, &out); break;
     case arrow::Type::TIMESTAMP: Append<arrow::TimestampArray>(array, step, &out); break;
-    case arrow::Type::DECIMAL128: AppendDecimals(array, step, &out); break;
+    case arrow::Type::DECIMAL128: Append<arrow::Decimal128Array>(array, step, &out); break;
     default: break;
   }
   return out;
@@ -109,7 +110,8 @@ double PlainBits(std::span<const int64_t> values, int width, arrow::util::Codec*
   return size.ok() ? 8.0 * static_cast<double>(*size) : raw;
 }
 
-bool Repeat(std::span<const int64_t> values) {
+// Whether at least one value in 32 was there before.
+bool HasRepeats(std::span<const int64_t> values) {
   const auto some = values.first(std::min(values.size(), kRepeatSample));
   const std::unordered_set<int64_t> distinct(some.begin(), some.end());
   return distinct.size() * 32 <= some.size() * 31;
@@ -170,7 +172,7 @@ LeafEncoding ChooseIntegerEncoding(const arrow::Array& array, const IntegerRules
     if (codes > 0 && codes < packed) return LeafEncoding::kDictionary;
   }
   // Compressing costs more than all else here.
-  if (packed <= width / 2.0 && !Repeat(run)) return LeafEncoding::kDelta;
+  if (packed <= width / 2.0 && !HasRepeats(run)) return LeafEncoding::kDelta;
   return PlainBits(run, width, rules.codec) / count < packed ? LeafEncoding::kPlain : LeafEncoding::kDelta;
 }
 

@@ -26,7 +26,7 @@ class DataFilePages;
 class PageCursor;
 
 struct FileView {
-  BucketFiles files;  // its deletions are not looked at
+  BucketFiles files;  // a probe finds rows that its deletions hide as well
   KeyOrder order;
   KeyOrder first_column;     // of the key, to make use of the page index
   ReadColumns keys, rest;    // what is read of a file; the rest without the key columns

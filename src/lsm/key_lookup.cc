@@ -83,14 +83,13 @@ class BucketLookup final : public KeyLookup {
   }
 
  private:
-  // Whether the first version found is the row, or at least whatever lies deeper cannot change it.
   Status FindVersions(const KeyColumn& keys, Hits* hits) const {
     std::vector<bool> open(static_cast<size_t>(keys.size()), true);
     int64_t left = keys.size();
     for (size_t i = 0; i < runs_.size() && left > 0; ++i) {
       const ProbedRun& run = runs_[i];
       const size_t before = hits->rows.size();
-      HEADRACE_RETURN_NOT_OK(run.Find(view_, view_.files.deletions.get(), keys, open, hits));
+      HEADRACE_RETURN_NOT_OK(run.Find(view_, keys, open, hits));
       for (size_t hit = before; hit < hits->rows.size(); ++hit) {
         if (!Settles(run, *hits, hit, deeper_[i])) continue;
         open[static_cast<size_t>(hits->keys[hit])] = false;
@@ -100,7 +99,8 @@ class BucketLookup final : public KeyLookup {
     return Status::OK();
   }
 
-  // `deeper`: the largest sequence number of the runs not asked yet.
+  // Whether the hit is its key's row, or at least nothing that lies deeper can change it. `deeper`: the largest sequence number of the runs
+  // not asked yet.
   bool Settles(const ProbedRun& run, const Hits& hits, size_t hit, int64_t deeper) const {
     if (policy_.lowest_level_alone) return run.level() > Level(0);
     return policy_.engine == MergeEngine::kDeduplicate && sequence_columns_.empty() &&
@@ -170,6 +170,20 @@ class BucketLookup final : public KeyLookup {
     return -1;
   }
 
+  // The blocks as a merger of their first `columns` values reads them.
+  static std::vector<MergeSource> SourcesOf(const Hits& hits, size_t columns) {
+    std::vector<MergeSource> sources;
+    for (const auto& block : hits.blocks) {
+      const arrow::RecordBatch& batch = block->batch();
+      MergeSource& source = sources.emplace_back();
+      for (size_t i = 0; i < columns; ++i)
+        source.columns.push_back(batch.column(kFirstValue + static_cast<int>(i)));
+      source.numbers = static_cast<const arrow::Int64Array&>(*batch.column(0)).raw_values();
+      source.kinds = static_cast<const arrow::Int8Array&>(*batch.column(1)).raw_values();
+    }
+    return sources;
+  }
+
   Result<KeyedRows> Merge(const Hits& hits, const std::vector<int32_t>& first,
                           const std::vector<int32_t>& next) const {
     Segments segments;
@@ -184,16 +198,8 @@ class BucketLookup final : public KeyLookup {
     }
     HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<SegmentMerger> merger,
                               SegmentMerger::Make(*view_.files.schema, policy_, values_, view_.files.pool));
-    std::vector<MergeSource> sources;
-    for (const auto& block : hits.blocks) {
-      const arrow::RecordBatch& batch = block->batch();
-      MergeSource& source = sources.emplace_back();
-      for (size_t i = 0; i < merger->reads().size(); ++i)
-        source.columns.push_back(batch.column(kFirstValue + static_cast<int>(i)));
-      source.numbers = static_cast<const arrow::Int64Array&>(*batch.column(0)).raw_values();
-      source.kinds = static_cast<const arrow::Int8Array&>(*batch.column(1)).raw_values();
-    }
-    HEADRACE_ASSIGN_OR_RETURN(const MergedRows merged, merger->Merge(segments, sources));
+    HEADRACE_ASSIGN_OR_RETURN(const MergedRows merged,
+                              merger->Merge(segments, SourcesOf(hits, merger->reads().size())));
     KeyedRows found;
     found.row_of_key.assign(first.size(), -1);
     std::vector<RowRef> kept;

@@ -36,7 +36,7 @@ class LevelLookup final : public TreeLookup {
       if (run.level() < from) continue;
       if (hits.keys.size() == open.size()) break;
       const size_t before = hits.rows.size();
-      HEADRACE_RETURN_NOT_OK(run.Find(view_, view_.files.deletions.get(), keys, open, &hits));
+      HEADRACE_RETURN_NOT_OK(run.Find(view_, keys, open, &hits));
       for (size_t i = before; i < hits.keys.size(); ++i) open[static_cast<size_t>(hits.keys[i])] = false;
     }
     LookupRows found;

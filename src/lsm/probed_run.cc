@@ -20,8 +20,8 @@ ProbedRun::ProbedRun(const FileView& view, Level level, const std::vector<TreeFi
   }
 }
 
-Status ProbedRun::Find(const FileView& view, const DeletionVectors* deletions, const KeyColumn& keys,
-                       const std::vector<bool>& wanted, Hits* hits) const {
+Status ProbedRun::Find(const FileView& view, const KeyColumn& keys, const std::vector<bool>& wanted,
+                       Hits* hits) const {
   auto file = files_.begin();
   for (int64_t begin = 0; begin < keys.size();) {
     file = std::lower_bound(file, files_.end(), begin, [&](const ProbedFile& candidate, int64_t key) {
@@ -32,7 +32,7 @@ Status ProbedRun::Find(const FileView& view, const DeletionVectors* deletions, c
     const int64_t end = keys.Bound(begin, keys.size(), file->max_key, 0, /*upper=*/true);
     const auto from = wanted.begin() + begin;
     if (std::find(from, wanted.begin() + end, true) != wanted.begin() + end) {
-      HEADRACE_RETURN_NOT_OK(FindInFile(view, deletions, *file, keys, begin, end, wanted, hits));
+      HEADRACE_RETURN_NOT_OK(FindInFile(view, *file, keys, begin, end, wanted, hits));
     }
     begin = end;
     ++file;
@@ -40,11 +40,10 @@ Status ProbedRun::Find(const FileView& view, const DeletionVectors* deletions, c
   return Status::OK();
 }
 
-Status ProbedRun::FindInFile(const FileView& view, const DeletionVectors* deletions, const ProbedFile& file,
-                             const KeyColumn& keys, int64_t begin, int64_t end,
-                             const std::vector<bool>& wanted, Hits* hits) {
+Status ProbedRun::FindInFile(const FileView& view, const ProbedFile& file, const KeyColumn& keys,
+                             int64_t begin, int64_t end, const std::vector<bool>& wanted, Hits* hits) {
   const DeletionVector* deleted = nullptr;
-  if (deletions != nullptr) {
+  if (const DeletionVectors* deletions = view.files.deletions.get()) {
     const auto found = deletions->find(file.file->meta.name);
     if (found != deletions->end()) deleted = found->second.get();
   }

@@ -1,6 +1,6 @@
 // A sorted run being asked for keys: which of its files may hold which keys, and what they hold.
 //
-// Keys ascend strictly. Files without a key in their range are not opened; rows hidden by a deletion vector are passed over, and
+// Keys ascend strictly. Files without a key in their range are not opened; rows that the view's deletion vectors hide are passed over, and
 // positions count them. Immutable; any thread. What is found goes into a Hits, one thread each.
 #pragma once
 
@@ -33,13 +33,11 @@ class ProbedRun {
   Level level() const { return level_; }
   int64_t max_sequence() const { return max_sequence_; }
   // `wanted[i]`: whether key i is looked for.
-  Status Find(const FileView& view, const DeletionVectors* deletions, const KeyColumn& keys,
-              const std::vector<bool>& wanted, Hits* hits) const;
+  Status Find(const FileView& view, const KeyColumn& keys, const std::vector<bool>& wanted, Hits* hits) const;
 
  private:
-  static Status FindInFile(const FileView& view, const DeletionVectors* deletions, const ProbedFile& file,
-                           const KeyColumn& keys, int64_t begin, int64_t end, const std::vector<bool>& wanted,
-                           Hits* hits);
+  static Status FindInFile(const FileView& view, const ProbedFile& file, const KeyColumn& keys, int64_t begin,
+                           int64_t end, const std::vector<bool>& wanted, Hits* hits);
 
   Level level_;
   int64_t max_sequence_ = -1;

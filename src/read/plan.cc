@@ -196,10 +196,6 @@ class SplitPlanner {
   std::pair<const Place, Bucket>* last_ = nullptr;  // where the last file went
 };
 
-}  // namespace
-
-namespace {
-
 // Leaves files out of the splits that are read without merging.
 Status PruneAsTheyAre(const FilePruner& pruner, std::vector<Split>* splits) {
   for (Split& split : *splits) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "file/evolve.h"
 #include "format/binary_row.h"
 
 namespace headrace {
@@ -25,12 +26,6 @@ bool HasPlainOrder(TypeRoot root) {
     case TypeRoot::kTimestamp: return true;
     default: return false;
   }
-}
-
-const DataField* FindById(const std::vector<DataField>& fields, int32_t id) {
-  const auto found =
-      std::find_if(fields.begin(), fields.end(), [&](const DataField& field) { return field.id == id; });
-  return found == fields.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -125,7 +120,7 @@ Result<bool> FilePruner::MayHoldByStats(const DataFileMeta& file, const SimpleSt
   return std::all_of(conditions_.begin(), conditions_.end(), [&](const RowCondition& condition) {
     const DataField& now =
         table_.schema->fields[static_cast<size_t>(table_.schema->FieldIndex(condition.column))];
-    const DataField* then = FindById(fields, now.id);
+    const DataField* then = FindFieldById(fields, now.id);
     if (then == nullptr) return true;
     const ColumnStats& column = columns[static_cast<size_t>(then - fields.data())];
     return MayMeet(EvolveStats(column, then->type, now.type), file.row_count, condition);

@@ -5,6 +5,8 @@
 // Pure, but for reading the schemas of older files; any thread. Source: KeyValueFileStoreScan, BucketSelectConverter.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 

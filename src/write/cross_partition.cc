@@ -1,7 +1,6 @@
 #include "write/cross_partition.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -19,12 +18,10 @@
 #include "read/scan.h"
 #include "write/key_index.h"
 #include "write/partition_buckets.h"
+#include "write/reading_again.h"
 
 namespace headrace {
 namespace {
-
-// A busy writer beside us may end the snapshot that is read, again and again; damage looks the same and never ends.
-constexpr int kMostTries = 10;
 
 // A row as it is to be written: of the batch, but perhaps in another partition or as a delete.
 struct Placed {
@@ -235,10 +232,7 @@ class CrossPartition final : public BucketAssigner {
         base_ = latest.has_value() ? latest->id : SnapshotId(0);
         return Status::OK();
       }
-      bool again = tries < kMostTries;
-      if (again) {
-        HEADRACE_ASSIGN_OR_RETURN(again, WasOvertaken(table_, *latest, read));
-      }
+      HEADRACE_ASSIGN_OR_RETURN(const bool again, MayReadAgain(table_, *latest, read, tries));
       if (!again) return WithContext("reading all keys of table " + table_.name, read);
     }
   }

@@ -14,12 +14,10 @@
 #include "catalog/snapshots.h"
 #include "format/hash_index.h"
 #include "write/partition_index.h"
+#include "write/reading_again.h"
 
 namespace headrace {
 namespace {
-
-// A busy writer beside us may end the snapshot that is read, again and again; damage looks the same and never ends.
-constexpr int kMostTries = 10;
 
 struct Loaded {
   PartitionIndex index;
@@ -163,9 +161,9 @@ class DynamicBuckets final : public BucketAssigner {
       HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
       Result<Loaded> loaded = LoadFrom(latest, partition);
       if (loaded.ok()) return &partitions_.emplace(partition, *std::move(loaded)).first->second;
-      bool again = latest.has_value() && tries < kMostTries;
+      bool again = latest.has_value();
       if (again) {
-        HEADRACE_ASSIGN_OR_RETURN(again, WasOvertaken(table_, *latest, loaded.status()));
+        HEADRACE_ASSIGN_OR_RETURN(again, MayReadAgain(table_, *latest, loaded.status(), tries));
       }
       if (!again) return WithContext("reading the hash index of " + Named(partition), loaded.status());
     }

@@ -3,21 +3,9 @@
 #include <algorithm>
 
 #include "catalog/snapshots.h"
+#include "write/reading_again.h"
 
 namespace headrace {
-namespace {
-
-// A busy writer beside us may end the snapshot that is read, again and again; damage looks the same and never ends.
-constexpr int kMostTries = 10;
-
-// Whether what failed on `snapshot` is to be tried on a newer one.
-Result<bool> MayTryAgain(const Table& table, const Snapshot& snapshot, const Status& failure, int tries) {
-  if (tries >= kMostTries) return false;
-  return WasOvertaken(table, snapshot, failure);
-}
-
-}  // namespace
-
 Status LiveView::CheckTotalBuckets(const ManifestEntry& entry) const {
   const int32_t option = table_.options.bucket;
   const bool counted = entry.total_buckets > 0 || option > 0;
@@ -42,7 +30,7 @@ Status LiveView::Load(const std::vector<BucketPlace>& buckets) {
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table_));
     const Status loaded = LoadFrom(latest, buckets);
     if (loaded.ok() || !latest.has_value()) return loaded;
-    HEADRACE_ASSIGN_OR_RETURN(const bool again, MayTryAgain(table_, *latest, loaded, tries));
+    HEADRACE_ASSIGN_OR_RETURN(const bool again, MayReadAgain(table_, *latest, loaded, tries));
     if (!again) return loaded;
   }
 }
@@ -100,7 +88,7 @@ Result<std::vector<BucketPlace>> LiveView::BucketsWith(Level least, Level most) 
     const auto entries = LiveFiles(
         table_, *latest, {.partitions = {}, .bucket = {}, .detail = EntryDetail::kWithoutStatistics});
     if (!entries.ok()) {
-      HEADRACE_ASSIGN_OR_RETURN(const bool again, MayTryAgain(table_, *latest, entries.status(), tries));
+      HEADRACE_ASSIGN_OR_RETURN(const bool again, MayReadAgain(table_, *latest, entries.status(), tries));
       if (again) continue;
       return entries.status();
     }

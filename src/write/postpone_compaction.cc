@@ -9,13 +9,13 @@
 
 #include "catalog/snapshots.h"
 #include "lsm/bucket_files.h"
+#include "write/reading_again.h"
 
 namespace headrace {
 namespace {
 
 constexpr int64_t kReadRows = 32768;
 constexpr int64_t kMostBuckets = 2147483647;
-constexpr int kMostTries = 10;
 
 struct Waiting {
   int32_t buckets = 0;              // that the partition has; 0: none yet
@@ -168,11 +168,11 @@ Result<MovedRows> MovePostponedRows(const Table& table, const SessionOptions& op
     HEADRACE_ASSIGN_OR_RETURN(const auto latest, ReadLatestSnapshot(table));
     if (!latest.has_value()) return MovedRows{};
     auto moved = TryMove(table, options, *latest);
-    if (moved.ok() || tries >= kMostTries) return moved;
+    if (moved.ok()) return moved;
     // Expired while it was read, or another compaction was first: what waits now is looked for again.
-    if (IsKind(moved.status(), ErrorKind::kCommitConflict)) continue;
-    HEADRACE_ASSIGN_OR_RETURN(const bool overtaken, WasOvertaken(table, *latest, moved.status()));
-    if (!overtaken) return moved;
+    if (IsKind(moved.status(), ErrorKind::kCommitConflict) && tries < kMostTries) continue;
+    HEADRACE_ASSIGN_OR_RETURN(const bool again, MayReadAgain(table, *latest, moved.status(), tries));
+    if (!again) return moved;
   }
 }
 

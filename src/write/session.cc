@@ -401,8 +401,8 @@ class TableSession final : public WriteSession {
   std::map<BucketPlace, Salvaged> salvaged_;
   std::set<BucketPlace> unfinished_;  // level 0 may hold rows whose compaction was lost
   bool looked_for_unfinished_ = false;
-  std::set<BucketPlace>
-      written_;  // since the last full compaction; kept only where one comes every so many commits
+  // Since the last full compaction; kept only where one comes every so many commits.
+  std::set<BucketPlace> written_;
 };
 
 }  // namespace
