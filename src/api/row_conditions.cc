@@ -29,6 +29,7 @@ std::string WithoutTrailingZeros(std::string text) {
 // The text that the constant has as a value of the type; nothing where it has another kind.
 std::optional<std::string> TextFor(const SqlConstant& constant, TypeRoot root) {
   const bool is_number = constant.kind == SqlConstant::Kind::kNumber;
+  const bool is_text = constant.kind == SqlConstant::Kind::kText;
   switch (root) {
     case TypeRoot::kTinyInt:
     case TypeRoot::kSmallInt:
@@ -36,7 +37,7 @@ std::optional<std::string> TextFor(const SqlConstant& constant, TypeRoot root) {
     case TypeRoot::kBigInt:
     case TypeRoot::kDecimal:
       return is_number ? std::optional(WithoutTrailingZeros(constant.text)) : std::nullopt;
-    case TypeRoot::kVarChar:
+    case TypeRoot::kVarChar: return is_text ? std::optional(constant.text) : std::nullopt;
     case TypeRoot::kDate: return is_number ? std::nullopt : std::optional(constant.text);
     case TypeRoot::kTimestamp: {
       if (is_number) return std::nullopt;

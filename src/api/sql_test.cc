@@ -163,6 +163,18 @@ TEST_F(SqlTest, PassesNoConditionOfATableThatIsNamedMoreThanOnce) {
   EXPECT_EQ(Ask("SELECT (SELECT count(*) FROM everything) FROM db.t WHERE k = 1"), "3;");
 }
 
+TEST_F(SqlTest, PassesNoConditionThatDuckDBReadsOtherwise) {
+  Do("CREATE TABLE db.t (s STRING, t TIMESTAMP(9)) WITH ('bucket'='-1')");
+  Do("INSERT INTO db.t VALUES ('2024-1-5', TIMESTAMP_NS '2024-01-05 08:00:00.123456789')");
+  for (const char* condition :
+       {"s = DATE '2024-01-05'", "t >= CAST('2024-01-05 10:00:00' AS DATE)",
+        "t > TIMESTAMP '2024-01-05 08:00:00.123456789'", "t < CAST('2024-01-05 08:00:01' AS TIMESTAMP_NS)"})
+    EXPECT_EQ(Ask(std::string("SELECT count(*) FROM db.t WHERE ") + condition), "1;") << condition;
+  Do("INSERT INTO db.t VALUES ('ABC', NULL)");
+  Do("SET default_collation = 'NOCASE'");
+  EXPECT_EQ(Ask("SELECT s FROM db.t WHERE s = 'abc'"), "ABC;");
+}
+
 TEST(RowConditionOf, TakesConstantsThatMeanTheSameInTheColumnsType) {
   const std::vector<DataField> fields =
       ParseColumns("i INT, s STRING, d DECIMAL(10, 2), day DATE, t TIMESTAMP(3), f DOUBLE").ValueOrDie();
@@ -177,6 +189,8 @@ TEST(RowConditionOf, TakesConstantsThatMeanTheSameInTheColumnsType) {
   EXPECT_TRUE(is_taken("s", kText, "1.50"));
   EXPECT_TRUE(is_taken("day", kText, "2024-01-02"));
   EXPECT_TRUE(is_taken("t", kText, "2024-01-02 03:04:05"));
+  EXPECT_TRUE(is_taken("day", SqlConstant::Kind::kTime, "2024-01-02"));
+  EXPECT_FALSE(is_taken("s", SqlConstant::Kind::kTime, "2024-01-02"));
   EXPECT_FALSE(is_taken("i", kNumber, "5.5"));
   EXPECT_FALSE(is_taken("i", kNumber, "5000000000"));
   EXPECT_FALSE(is_taken("i", kText, "5"));

@@ -43,13 +43,20 @@ std::string DecimalText(int64_t unscaled, int scale) {
   return (unscaled < 0 ? "-" : "") + digits;
 }
 
+// So long is a text that a cast to the type keeps as it is: of a longer one the time of day, or digits, are cut. Of another type none.
+size_t LongestTimeText(const std::string& type) {
+  if (type == "DATE") return std::string_view("2024-01-05").size();
+  if (type == "TIMESTAMP") return std::string_view("2024-01-05 10:00:00.000000").size();
+  if (type == "TIMESTAMP_NS") return std::string_view("2024-01-05 10:00:00.000000000").size();
+  return 0;
+}
+
 std::optional<SqlConstant> ConstantOf(const Json& node) {
   if (TextAt(node, "class") == "CAST") {
-    // DATE '…', TIMESTAMP '…': the text says all that the type would.
-    const std::string to = TextAt(At(node, "cast_type"), "id");
-    if (to != "DATE" && to.rfind("TIMESTAMP", 0) != 0) return std::nullopt;
     const auto inner = ConstantOf(At(node, "child"));
-    return inner && inner->kind == SqlConstant::Kind::kText ? inner : std::nullopt;
+    const bool same = inner && inner->kind == SqlConstant::Kind::kText &&
+                      inner->text.size() <= LongestTimeText(TextAt(At(node, "cast_type"), "id"));
+    return same ? std::optional(SqlConstant{SqlConstant::Kind::kTime, inner->text}) : std::nullopt;
   }
   const Json& value = At(node, "value");
   if (TextAt(node, "class") != "CONSTANT" || At(value, "is_null") != Json(false)) return std::nullopt;
@@ -191,9 +198,12 @@ class TreeSearch {
 Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection,
                                                     const std::string& statement) {
   DuckResult result;
+  // With a collation for all texts, texts that differ may be equal.
   const std::string ask = "SELECT json_serialize_sql(" + QuotedText(statement) +
-                          ", skip_null := true, skip_empty := true, skip_default := true)";
-  if (duckdb_query(connection, ask.c_str(), result.get()) != DuckDBSuccess)
+                          ", skip_null := true, skip_empty := true, skip_default := true) "
+                          "WHERE current_setting('default_collation') = ''";
+  if (duckdb_query(connection, ask.c_str(), result.get()) != DuckDBSuccess ||
+      duckdb_row_count(result.get()) == 0)
     return std::vector<TableConditions>();
   char* text = duckdb_value_varchar(result.get(), 0, 0);
   const Json tree = Json::parse(text == nullptr ? "" : text, nullptr, /*allow_exceptions=*/false);

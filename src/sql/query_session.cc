@@ -16,7 +16,7 @@
 namespace headrace {
 namespace {
 
-// a."b c".d to its parts.
+// a."b c".d to its parts. An alias that follows is no part.
 std::vector<std::string> PartsOf(const std::string& name) {
   std::vector<std::string> parts(1);
   bool quoted = false;
@@ -26,6 +26,8 @@ std::vector<std::string> PartsOf(const std::string& name) {
       ++i;
     } else if (name[i] == '"') {
       quoted = !quoted;
+    } else if (name[i] == ' ' && !quoted) {
+      break;
     } else if (name[i] == '.' && !quoted) {
       parts.emplace_back();
     } else {
@@ -51,6 +53,9 @@ Status CheckKind(duckdb_statement_type kind, std::string_view statement) {
     case DUCKDB_STATEMENT_TYPE_EXTENSION:
       return Unsupported(
           "other databases and extensions are not attached here; read files by their names in FROM");
+    case DUCKDB_STATEMENT_TYPE_PREPARE:
+    case DUCKDB_STATEMENT_TYPE_EXECUTE:
+      return Unsupported("a prepared statement would go on reading the snapshots that it was prepared with");
     case DUCKDB_STATEMENT_TYPE_TRANSACTION:
       return Unsupported("each statement is one commit: there is no BEGIN, COMMIT or ROLLBACK");
     default: return Status::OK();
@@ -144,9 +149,10 @@ class DuckSession final : public QuerySession {
     const bool is_query = tokens[0].IsWord("SELECT") || tokens[0].IsWord("WITH") || tokens[0].IsWord("FROM");
     if (!is_query) HEADRACE_RETURN_NOT_OK(ShowNamed(tokens));
     if (is_query && !has_own_) HEADRACE_RETURN_NOT_OK(PassConditions(statement));
-    // Null where the statement does not parse: preparing it will say so.
+    // Null where the statement does not parse, which preparing it will say, and where it cannot be bound before its tables are known: with
+    // JOIN … USING, COLUMNS or COLLATE.
     const DuckValue names(duckdb_get_table_names(connection_.get(), statement.c_str(), true));
-    if (names == nullptr) return Status::OK();
+    if (names == nullptr) return is_query ? ShowNamed(tokens) : Status::OK();
     for (idx_t i = 0; i < duckdb_get_list_size(names.get()); ++i) {
       const DuckValue child(duckdb_get_list_child(names.get(), i));
       char* text = duckdb_get_varchar(child.get());

@@ -91,6 +91,7 @@ class TestRelations final : public Relations {
     ++opened[name.table];
     if (name.database != "db") return NotFound("there is no database ", name.database);
     if (name.table == "numbers") return Make(Numbers(0, 5000), 4, 2);
+    if (name.table == "odd Name") return Make(Numbers(0, 10), 1, 1);
     if (name.table == "growing") return Make(Numbers(0, opened[name.table]), 1, 1);
     if (name.table == "damaged") return Make(Numbers(0, 10), 1, 1, Corruption("file x.parquet is damaged"));
     if (name.table == "slow")
@@ -167,6 +168,19 @@ TEST_F(QuerySessionTest, KnowsNamesOfQueriesAndOfItsOwnThings) {
   EXPECT_EQ(Text("SELECT count(*) FROM growing"), "3");
 }
 
+// DuckDB does not tell the tables of these before they are there.
+TEST_F(QuerySessionTest, FindsTheTablesOfQueriesThatDependOnTheirColumns) {
+  for (const char* query : {"SELECT count(*) > 0 FROM db.numbers JOIN db.numbers AS b USING (id)",
+                            "SELECT count(*) > 0 FROM db.numbers NATURAL JOIN db.numbers AS b",
+                            "SELECT count(*) > 0 FROM (SELECT COLUMNS('n.*') FROM db.numbers)",
+                            "SELECT count(*) > 0 FROM db.numbers WHERE name COLLATE NOCASE = 'N5'",
+                            "SELECT count(*) > 0 FROM db.\"numbers\" AS b",
+                            "SELECT count(*) > 0 FROM db.\"odd Name\" AS b, db.growing"}) {
+    SetUp();
+    EXPECT_EQ(Text(query), "true") << query;
+  }
+}
+
 TEST_F(QuerySessionTest, GivesValuesOfWhatPaimonHasNoTypeForAsText) {
   EXPECT_EQ(Text("SELECT 300::UTINYINT"), Text("SELECT 300::UTINYINT"));
   const auto fields = session_->Describe(
@@ -186,14 +200,15 @@ TEST_F(QuerySessionTest, TellsAnErrorWithItsKindAndGoesOn) {
   EXPECT_EQ(KindOf(Run("SELECT sum(id) FROM db.damaged", &batch)), ErrorKind::kCorruption);
   EXPECT_EQ(KindOf(Run("SELECT * FROM db.missing", &batch)), ErrorKind::kNotFound);
   EXPECT_EQ(KindOf(Run("SELECT * FROM paimon('missing')", &batch)), ErrorKind::kInvalid);
+  EXPECT_THAT(Text("SELECT * FROM paimon(NULL)"), HasSubstr("'database.table'"));
   EXPECT_THAT(Text("SELECT nothing FROM db.numbers"), HasSubstr("nothing"));
   EXPECT_THAT(Text("SELEC 1"), HasSubstr("syntax error"));
   EXPECT_EQ(Text("SELECT 1"), "1");
 }
 
 TEST_F(QuerySessionTest, RefusesWhatItWouldNotKeep) {
-  for (const char* sql :
-       {"CREATE VIEW v AS SELECT 1", "CREATE SCHEMA s", "BEGIN", "ATTACH ':memory:' AS other"}) {
+  for (const char* sql : {"CREATE VIEW v AS SELECT 1", "CREATE SCHEMA s", "BEGIN",
+                          "ATTACH ':memory:' AS other", "PREPARE p AS SELECT 1"}) {
     std::shared_ptr<arrow::RecordBatch> batch;
     EXPECT_EQ(KindOf(Run(sql, &batch)), ErrorKind::kUnsupported) << sql;
   }

@@ -19,9 +19,10 @@ namespace headrace {
 
 using RelationPiece = std::function<Result<std::unique_ptr<arrow::RecordBatchReader>>()>;
 
-// A constant: a whole number or a decimal, or a text, which may also stand for a date or a time.
+// A constant: a whole number or a decimal; a text, which may also stand for a date or a time; a DATE '…' or TIMESTAMP '…', which is no text: DuckDB
+// makes dates of the texts that it compares with it.
 struct SqlConstant {
-  enum class Kind { kNumber, kText };
+  enum class Kind { kNumber, kText, kTime };
   Kind kind = Kind::kNumber;
   std::string text;  // "12", "-0.50"; the text
 

@@ -138,6 +138,7 @@ Status BindTo(RelationBoard* board, RelationName name, duckdb_bind_info info) {
 }
 
 std::string TextOf(duckdb_value value) {
+  if (duckdb_is_null_value(value)) return "";
   char* text = duckdb_get_varchar(value);
   std::string copy(text == nullptr ? "" : text);
   duckdb_free(text);

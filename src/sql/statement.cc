@@ -20,6 +20,7 @@ class HeadParser {
   }
 
   Result<Statement> Parse() {
+    HEADRACE_RETURN_NOT_OK(CheckClosings());
     if (Words({"CREATE", "TABLE"})) return ParseCreateTable();
     if (Words({"DROP", "TABLE"})) return ParseDropTable();
     if (Words({"INSERT"})) return ParseInsert();
@@ -28,6 +29,7 @@ class HeadParser {
     if (Words({"DESCRIBE"}) || Words({"DESC"})) return ParseDescribe();
     if (Words({"SHOW"})) return ParseShow();
     if (Words({"USE"})) return ParseUse();
+    HEADRACE_RETURN_NOT_OK(CheckOthers());
     return Whole();
   }
 
@@ -61,6 +63,34 @@ class HeadParser {
     return Unsupported(kReading, ": ", Next().text, " at ", PlaceOf(text_, Next().offset), ": ", why);
   }
 
+  // Parts of a statement become parts of a query in parentheses, out of which none may lead.
+  Status CheckClosings() {
+    int depth = 0;
+    for (at_ = 0; !AtEnd(); ++at_) {
+      if (Next().IsPunctuation("(")) ++depth;
+      if (Next().IsPunctuation(")") && --depth < 0) return Unexpected("a '(' that this ')' closes");
+    }
+    at_ = 0;
+    return Status::OK();
+  }
+
+  // What would change a table, and DuckDB could not: of its own tables alone, whose names have no database.
+  Status CheckOthers() {
+    const bool named = Words({"ALTER", "TABLE"}) || Words({"MERGE", "INTO"}) || Words({"TRUNCATE", "TABLE"});
+    const size_t name = named ? 2 : 1;
+    if ((named || Words({"TRUNCATE"})) && After(name + 1).IsPunctuation("."))
+      return Refused("of tables, rows are changed here by INSERT, UPDATE and DELETE, and columns not at all");
+    if (!Words({"WITH"})) return Status::OK();
+    for (const char* head : {"INSERT", "DELETE", "UPDATE"}) {
+      at_ = Find(head);
+      if (Words({"INSERT", "INTO"}) || Words({"DELETE", "FROM"}) ||
+          (Words({"UPDATE"}) && (After(2).IsWord("SET") || After(4).IsWord("SET"))))
+        return Refused("it begins a statement here; WITH belongs into the query that it holds");
+      at_ = 0;
+    }
+    return Status::OK();
+  }
+
   Statement Whole() const { return QueryText{std::string(text_)}; }
 
   // The text from the next token to before token `end`.
@@ -81,6 +111,18 @@ class HeadParser {
         --depth;
     }
     return tokens_.size() - 1;
+  }
+
+  // The FROM that is a clause, not that of IS [NOT] DISTINCT FROM.
+  size_t FindFrom() {
+    const size_t start = at_;
+    size_t found = Find("FROM");
+    while (found + 1 < tokens_.size() && found > start && tokens_[found - 1].IsWord("DISTINCT")) {
+      at_ = found + 1;
+      found = Find("FROM");
+    }
+    at_ = start;
+    return found;
   }
 
   Result<std::string> ParseName() {
@@ -134,8 +176,9 @@ class HeadParser {
       return Refused("an INSERT into a table with a primary key replaces the row of that key as it is");
     if (!Take({"INTO"})) return Unexpected("INTO");
     HEADRACE_ASSIGN_OR_RETURN(insert.name, ParseTableName());
-    if (Next().IsPunctuation("(") && !After(1).IsWord("SELECT") && !After(1).IsWord("WITH") &&
-        !After(1).IsWord("VALUES")) {
+    const Token& inner = After(1);
+    if (Next().IsPunctuation("(") && !inner.IsWord("SELECT") && !inner.IsWord("WITH") &&
+        !inner.IsWord("VALUES") && !inner.IsWord("FROM") && !inner.IsPunctuation("(")) {
       TakeMark("(");
       do {
         HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
@@ -191,7 +234,7 @@ class HeadParser {
     do {
       HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
       if (!TakeMark("=")) return Unexpected("'='");
-      const size_t end = std::min({Find("WHERE", ","), Find("FROM"), Find("RETURNING")});
+      const size_t end = std::min({Find("WHERE", ","), FindFrom(), Find("RETURNING")});
       std::string value = TextTo(end);
       if (value.empty()) return Unexpected("a value");
       update.values.emplace_back(std::move(column), std::move(value));

@@ -65,7 +65,8 @@ TEST(ParseStatement, ReadsInsertWithColumnsOrAQueryInParentheses) {
   const auto insert = Parsed<InsertText>("INSERT INTO db.t (a, \"b c\") SELECT 1, 2");
   EXPECT_THAT(insert.columns, ElementsAre("a", "b c"));
   EXPECT_EQ(insert.query, "SELECT 1, 2");
-  EXPECT_EQ(Parsed<InsertText>("INSERT INTO t (SELECT 1)").query, "(SELECT 1)");
+  for (const char* query : {"(SELECT 1)", "((SELECT 1))", "(FROM u)"})
+    EXPECT_EQ(Parsed<InsertText>(std::string("INSERT INTO t ") + query).query, query);
   EXPECT_EQ(Parsed<InsertText>("INSERT INTO t VALUES (1, 'a'), (2, 'b')").query, "VALUES (1, 'a'), (2, 'b')");
 }
 
@@ -83,6 +84,8 @@ TEST(ParseStatement, ReadsDeleteAndUpdate) {
   EXPECT_EQ(update.values[1].first, "b");
   EXPECT_EQ(update.values[1].second, "f(1, 2)");
   EXPECT_EQ(update.condition, "c");
+  EXPECT_EQ(Parsed<UpdateText>("UPDATE t SET a = b IS NOT DISTINCT FROM c WHERE d").values[0].second,
+            "b IS NOT DISTINCT FROM c");
 }
 
 TEST(ParseStatement, ReadsWhatIsAskedAboutTables) {
@@ -100,6 +103,12 @@ TEST(ParseStatement, LeavesTheRestToDuckDB) {
     EXPECT_EQ(Parsed<QueryText>(text).text, text);
 }
 
+TEST(ParseStatement, TakesNoConditionOrValueThatLeadsOutOfItsParentheses) {
+  for (const char* text : {"DELETE FROM t WHERE a = 1) OR (true", "UPDATE t SET a = 1), (2 WHERE true",
+                           "INSERT INTO t SELECT 1) AS a, (SELECT 2"})
+    EXPECT_THAT(ErrorOf(text), HasSubstr("expected a '(' that this ')' closes")) << text;
+}
+
 TEST(ParseStatement, NamesWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf("INSERT OVERWRITE t SELECT 1"), HasSubstr("OVERWRITE at line 1, column 8"));
   EXPECT_THAT(ErrorOf("INSERT INTO t SELECT 1 RETURNING a"), HasSubstr("RETURNING"));
@@ -107,6 +116,11 @@ TEST(ParseStatement, NamesWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf("UPDATE t SET a = 1 FROM u"), HasSubstr("FROM"));
   EXPECT_THAT(ErrorOf("UPDATE t SET a"), HasSubstr("'='"));
   EXPECT_THAT(ErrorOf("DROP TABLE t CASCADE"), HasSubstr("CASCADE"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE db.t ADD COLUMN a INT"), HasSubstr("columns not at all"));
+  EXPECT_THAT(ErrorOf("TRUNCATE db.t"), HasSubstr("DELETE"));
+  EXPECT_THAT(ErrorOf("MERGE INTO db.t USING u ON true WHEN MATCHED THEN DELETE"), HasSubstr("MERGE"));
+  EXPECT_THAT(ErrorOf("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a"),
+              HasSubstr("INSERT at line 1, column 22"));
   EXPECT_THAT(ErrorOf("INSERT INTO"), HasSubstr("a name"));
 }
 
