@@ -18,7 +18,7 @@ namespace headrace {
 Result<CheckReport> CheckTable(Engine* engine, const std::string& name, const CheckOptions& options) {
   auto* internals = static_cast<EngineInternals*>(engine);
   HEADRACE_ASSIGN_OR_RETURN(TablePlace place, internals->PlaceOf(name));
-  SharedState* state = internals->state();
+  const SharedState* state = internals->state().get();
   return RunCheck(
       {state->store, state->clock, std::move(place.path), std::move(place.name), state->budget.limit()},
       options);

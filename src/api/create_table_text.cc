@@ -1,17 +1,10 @@
 // A table's definition as a CREATE TABLE statement.
 #include "api/create_table_text.h"
 
+#include "sql/names.h"
+
 namespace headrace {
 namespace {
-
-std::string Quoted(const std::string& text, char quote) {
-  std::string quoted(1, quote);
-  for (const char c : text) {
-    if (c == quote) quoted += quote;
-    quoted += c;
-  }
-  return quoted + quote;
-}
 
 std::string NameList(const std::vector<std::string>& names) {
   std::string list;

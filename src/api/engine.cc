@@ -104,7 +104,7 @@ class LocalEngine final : public EngineInternals {
     return catalog_.ListTables(database);
   }
 
-  SharedState* state() override { return state_.get(); }
+  const std::shared_ptr<SharedState>& state() override { return state_; }
 
   Result<CreatedTable> CreateTable(const std::string& name, const TableDefinition& definition) override {
     NewTable table;

@@ -38,7 +38,7 @@ struct TablePlace {
 
 class EngineInternals : public Engine {
  public:
-  virtual SharedState* state() = 0;
+  virtual const std::shared_ptr<SharedState>& state() = 0;
   // Where a table of that name or folder would lie; whether there is one is not looked at.
   virtual Result<TablePlace> PlaceOf(const std::string& name) const = 0;
   virtual Result<Table> OpenForWriting(const std::string& name) = 0;

@@ -92,7 +92,8 @@ Status Ingest(Engine* engine, const std::string& table_name, const IngestOptions
   // Every engine is made by Engine::Open, whose class is this one.
   auto* internals = static_cast<EngineInternals*>(engine);
   *report = IngestReport();
-  HEADRACE_ASSIGN_OR_RETURN(ingest::IngestOptions room_options, RoomOptions(options, internals->state()));
+  HEADRACE_ASSIGN_OR_RETURN(ingest::IngestOptions room_options,
+                            RoomOptions(options, internals->state().get()));
   HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<ingest::Ingestion> ingestion,
                             ingest::Ingestion::Open(std::move(room_options)));
   HEADRACE_ASSIGN_OR_RETURN(Table table,

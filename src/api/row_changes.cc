@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include <arrow/array.h>
@@ -12,38 +11,20 @@
 #include <arrow/compute/cast.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/key_value_metadata.h>
 
+#include "api/open_table.h"
 #include "base/text.h"
+#include "catalog/table.h"
 #include "file/physical_columns.h"
 #include "sql/duck_type.h"
-#include "sql/duckdb_handle.h"
+#include "sql/names.h"
 
 namespace headrace {
 namespace {
 
-Result<std::vector<DataField>> FieldsOf(const TableInfo& info) {
-  std::vector<DataField> fields;
-  for (const ColumnInfo& column : info.columns) {
-    DataField field;
-    field.id = column.id;
-    field.name = column.name;
-    HEADRACE_ASSIGN_OR_RETURN(field.type, ParseDataType(column.type));
-    fields.push_back(std::move(field));
-  }
-  return fields;
-}
-
 std::string CastTo(const DataField& field, const std::string& expression) {
   return "CAST(" + expression + " AS " + DuckTypeOf(field.type) + ") AS " + QuotedName(field.name);
 }
-
-std::string OptionOr(const TableInfo& info, const std::string& key, const std::string& otherwise) {
-  const auto found = info.options.find(key);
-  return found == info.options.end() ? otherwise : found->second;
-}
-
-bool IsOn(const TableInfo& info, const std::string& key) { return OptionOr(info, key, "false") == "true"; }
 
 bool IsIn(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -59,9 +40,9 @@ Result<std::shared_ptr<arrow::Array>> Kinds(RowKind kind, int64_t rows) {
 // A table being written: batches in any Arrow types of the columns' values come out in the table's own.
 class RowWriter {
  public:
-  static Result<RowWriter> Open(TableHandle* table, const std::vector<DataField>& fields) {
-    HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<TableWriter> writer, table->OpenWriter());
-    return RowWriter(std::move(writer), ToArrowSchema(fields), fields);
+  static Result<RowWriter> Open(EngineInternals* engine, const Table& table) {
+    HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<TableWriter> writer, OpenTableWriter(engine->state(), table));
+    return RowWriter(std::move(writer), table.schema->fields);
   }
 
   // `first` is the place of the table's first column in the batch.
@@ -86,13 +67,12 @@ class RowWriter {
   Result<std::optional<int64_t>> Commit() { return writer_->Commit(); }
 
  private:
-  RowWriter(std::unique_ptr<TableWriter> writer, std::shared_ptr<arrow::Schema> schema,
-            std::vector<DataField> fields)
-      : writer_(std::move(writer)), schema_(std::move(schema)), fields_(std::move(fields)) {}
+  RowWriter(std::unique_ptr<TableWriter> writer, std::vector<DataField> fields)
+      : writer_(std::move(writer)), fields_(std::move(fields)), schema_(ToArrowSchema(fields_)) {}
 
   std::unique_ptr<TableWriter> writer_;
-  std::shared_ptr<arrow::Schema> schema_;
   std::vector<DataField> fields_;
+  std::shared_ptr<arrow::Schema> schema_;
 };
 
 template <typename Visit>
@@ -107,42 +87,48 @@ Status ForEachBatch(QuerySession* session, const std::string& query, Visit visit
 }
 
 // The columns that an INSERT gives values for, by their place in the query.
-Result<std::map<std::string, size_t>> PlacesOf(const TableInfo& info, const std::vector<std::string>& named,
+Result<std::map<std::string, size_t>> PlacesOf(const Table& table, const std::vector<std::string>& named,
                                                size_t given) {
-  std::vector<std::string> columns = named;
-  if (columns.empty()) {
-    for (const ColumnInfo& column : info.columns) columns.push_back(column.name);
-  }
+  const std::vector<std::string> columns = named.empty() ? table.schema->ColumnNames() : named;
   if (given != columns.size()) {
-    return Invalid("inserting into table ", info.name, ": the query gives ", given, " columns where ",
+    return Invalid("inserting into table ", table.name, ": the query gives ", given, " columns where ",
                    columns.size(), " are written to: ", Joined(columns));
   }
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const bool known = std::any_of(info.columns.begin(), info.columns.end(),
-                                   [&](const ColumnInfo& column) { return column.name == columns[i]; });
-    if (!known) return NotFound("inserting into table ", info.name, ": it has no column ", columns[i]);
+    if (table.schema->FieldIndex(columns[i]) < 0)
+      return NotFound("inserting into table ", table.name, ": it has no column ", columns[i]);
     if (!places.emplace(columns[i], i).second)
-      return Invalid("inserting into table ", info.name, ": column ", columns[i], " is named twice");
+      return Invalid("inserting into table ", table.name, ": column ", columns[i], " is named twice");
   }
   return places;
 }
 
-// Whether a key's newest row stands for it, so that rows can be deleted and written anew.
-Status CheckReplaceable(const TableInfo& info, std::string_view doing, bool deleting) {
-  if (info.primary_key.empty())
-    return Unsupported(doing, " table ", info.name,
-                       ": it has no primary key; rows of an append table stay as they were written");
-  const std::string engine = OptionOr(info, "merge-engine", "deduplicate");
-  if (IsOn(info, "ignore-delete") && deleting)
-    return Unsupported(doing, " table ", info.name, ": its option ignore-delete passes over deletes");
-  if (engine == "deduplicate") return Status::OK();
-  const bool removes = IsOn(info, engine + ".remove-record-on-delete");
-  if (deleting && removes) return Status::OK();
-  return Unsupported(
-      doing, " table ", info.name, ": with merge-engine=", engine,
-      deleting ? " a delete does not remove a row" : " a row that is written is merged with what is there",
-      "; write the rows that lead to what you want by INSERT");
+Status CheckHasKey(const Table& table, std::string_view doing) {
+  if (table.schema->has_primary_key()) return Status::OK();
+  return Unsupported(doing, " table ", table.name,
+                     ": it has no primary key; rows of an append table stay as they were written");
+}
+
+Status WouldNot(const Table& table, std::string_view doing, std::string_view why) {
+  return Unsupported(doing, " table ", table.name,
+                     ": with merge-engine=", table.schema->options.at("merge-engine"), why,
+                     "; write the rows that lead to what you want by INSERT");
+}
+
+// Whether a delete takes its row away.
+Status CheckDeletes(const Table& table, std::string_view doing) {
+  if (table.options.ignore_delete)
+    return Unsupported(doing, " table ", table.name, ": its option ignore-delete passes over deletes");
+  if (table.options.merge_engine == MergeEngine::kDeduplicate || table.options.merge_rules.remove_on_delete)
+    return Status::OK();
+  return WouldNot(table, doing, " a delete does not remove a row");
+}
+
+// Whether a row that is written takes the place of the one that is there.
+Status CheckReplaces(const Table& table, std::string_view doing) {
+  if (table.options.merge_engine == MergeEngine::kDeduplicate) return Status::OK();
+  return WouldNot(table, doing, " a row that is written is merged with what is there");
 }
 
 std::string FromTable(const std::string& name, const std::string& alias, const std::string& condition) {
@@ -153,38 +139,49 @@ std::string FromTable(const std::string& name, const std::string& alias, const s
   return condition.empty() ? from : from + " WHERE (" + condition + "\n)";
 }
 
-struct Update {
-  std::vector<DataField> fields;
-  std::map<std::string, std::string> values;
-  bool changes_key = false;
+struct NewValues {
+  std::map<std::string, std::string> of_column;  // expressions
+  bool change_place = false;                     // of the primary key or the partition
 };
 
-Result<Update> ReadUpdate(const TableInfo& info, const UpdateText& text) {
-  Update update;
-  HEADRACE_ASSIGN_OR_RETURN(update.fields, FieldsOf(info));
-  for (const auto& [column, value] : text.values) {
-    const bool known = std::any_of(info.columns.begin(), info.columns.end(),
-                                   [&, name = column](const ColumnInfo& each) { return each.name == name; });
-    if (!known) return NotFound("updating table ", info.name, ": it has no column ", column);
-    if (!update.values.emplace(column, value).second)
-      return Invalid("updating table ", info.name, ": column ", column, " is set twice");
-    update.changes_key |= IsIn(info.primary_key, column) || IsIn(info.partition_by, column);
+Result<NewValues> ReadNewValues(const Table& table, const UpdateText& update) {
+  NewValues values;
+  const TableSchema& schema = *table.schema;
+  for (const auto& [column, value] : update.values) {
+    if (schema.FieldIndex(column) < 0)
+      return NotFound("updating table ", table.name, ": it has no column ", column);
+    if (!values.of_column.emplace(column, value).second)
+      return Invalid("updating table ", table.name, ": column ", column, " is set twice");
+    values.change_place |= IsIn(schema.primary_keys, column) || IsIn(schema.partition_keys, column);
   }
-  return update;
+  return values;
 }
 
 // The old row, then the new one, side by side.
-std::string UpdateQuery(const Update& update, const std::string& from) {
+std::string UpdateQuery(const Table& table, const NewValues& values, const std::string& from) {
   std::string olds, news;
-  for (const DataField& field : update.fields) {
-    const auto value = update.values.find(field.name);
+  for (const DataField& field : table.schema->fields) {
+    const auto value = values.of_column.find(field.name);
     const std::string column = QuotedName(field.name);
     olds += column + " AS " + QuotedName("old " + field.name) + ", ";
     news += (news.empty() ? "" : ", ") +
             CastTo({field.id, "new " + field.name, field.type, {}, {}},
-                   value == update.values.end() ? column : "(" + value->second + "\n)");
+                   value == values.of_column.end() ? column : "(" + value->second + "\n)");
   }
   return "SELECT " + olds + news + from;
+}
+
+// The query's rows, the table's columns in their order, each written as one of that kind.
+Result<ChangedRows> WriteRows(EngineInternals* engine, QuerySession* session, const Table& table,
+                              const std::string& query, RowKind kind) {
+  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(engine, table));
+  ChangedRows changed;
+  HEADRACE_RETURN_NOT_OK(ForEachBatch(session, query, [&](const arrow::RecordBatch& batch) {
+    changed.rows += batch.num_rows();
+    return writer.Write(batch, 0, kind);
+  }));
+  HEADRACE_ASSIGN_OR_RETURN(changed.snapshot, writer.Commit());
+  return changed;
 }
 
 // All old keys go before any new row comes: one row's new key may be another's old one.
@@ -212,69 +209,46 @@ Result<int64_t> WriteMovedRows(QuerySession* session, const std::string& query, 
 
 }  // namespace
 
-std::shared_ptr<arrow::Schema> PublicSchemaOf(const std::vector<DataField>& fields) {
-  arrow::FieldVector annotated;
-  for (const DataField& field : fields) {
-    annotated.push_back(ToArrowField(field)->WithMergedMetadata(
-        arrow::key_value_metadata({kTypeMetadataKey}, {ToSql(field.type)})));
-  }
-  return arrow::schema(std::move(annotated));
-}
-
-Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table,
-                               const std::vector<std::string>& columns, const std::string& query) {
-  const TableInfo& info = table->info();
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> fields, FieldsOf(info));
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> given, session->Describe(query));
-  HEADRACE_ASSIGN_OR_RETURN(const auto places, PlacesOf(info, columns, given.size()));
+Result<ChangedRows> InsertRows(EngineInternals* engine, QuerySession* session, const InsertText& insert) {
+  HEADRACE_ASSIGN_OR_RETURN(const Table table, engine->OpenForWriting(insert.name));
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> given, session->Describe(insert.query));
+  HEADRACE_ASSIGN_OR_RETURN(const auto places, PlacesOf(table, insert.columns, given.size()));
   std::string values, names;
   for (size_t i = 0; i < given.size(); ++i) names += (i == 0 ? "c" : ", c") + std::to_string(i);
-  for (const DataField& field : fields) {
+  for (const DataField& field : table.schema->fields) {
     const auto place = places.find(field.name);
     values += (values.empty() ? "" : ", ") +
               CastTo(field, place == places.end() ? "NULL" : "c" + std::to_string(place->second));
   }
-  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(table, fields));
-  ChangedRows changed;
-  HEADRACE_RETURN_NOT_OK(ForEachBatch(session,
-                                      "SELECT " + values + " FROM (" + query + "\n) AS given(" + names + ")",
-                                      [&](const arrow::RecordBatch& batch) {
-                                        changed.rows += batch.num_rows();
-                                        return writer.Write(batch, 0, RowKind::kInsert);
-                                      }));
-  HEADRACE_ASSIGN_OR_RETURN(changed.snapshot, writer.Commit());
-  return changed;
+  return WriteRows(engine, session, table,
+                   "SELECT " + values + " FROM (" + insert.query + "\n) AS given(" + names + ")",
+                   RowKind::kInsert);
 }
 
-Result<ChangedRows> DeleteRows(QuerySession* session, TableHandle* table, const std::string& name,
-                               const DeleteText& text) {
-  const TableInfo& info = table->info();
-  HEADRACE_RETURN_NOT_OK(CheckReplaceable(info, "deleting from", true));
-  HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> fields, FieldsOf(info));
-  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(table, fields));
-  ChangedRows changed;
-  HEADRACE_RETURN_NOT_OK(ForEachBatch(session, "SELECT *" + FromTable(name, text.alias, text.condition),
-                                      [&](const arrow::RecordBatch& batch) {
-                                        changed.rows += batch.num_rows();
-                                        return writer.Write(batch, 0, RowKind::kDelete);
-                                      }));
-  HEADRACE_ASSIGN_OR_RETURN(changed.snapshot, writer.Commit());
-  return changed;
+Result<ChangedRows> DeleteRows(EngineInternals* engine, QuerySession* session, const DeleteText& deletion) {
+  HEADRACE_ASSIGN_OR_RETURN(const Table table, engine->OpenForWriting(deletion.name));
+  HEADRACE_RETURN_NOT_OK(CheckHasKey(table, "deleting from"));
+  HEADRACE_RETURN_NOT_OK(CheckDeletes(table, "deleting from"));
+  return WriteRows(engine, session, table,
+                   "SELECT *" + FromTable(deletion.name, deletion.alias, deletion.condition),
+                   RowKind::kDelete);
 }
 
-Result<ChangedRows> UpdateRows(QuerySession* session, TableHandle* table, const std::string& name,
-                               const UpdateText& text) {
-  const TableInfo& info = table->info();
-  HEADRACE_RETURN_NOT_OK(CheckReplaceable(info, "updating", false));
-  HEADRACE_ASSIGN_OR_RETURN(const Update update, ReadUpdate(info, text));
-  const int columns = static_cast<int>(update.fields.size());
-  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(table, update.fields));
-  const std::string query = UpdateQuery(update, FromTable(name, text.alias, text.condition));
+Result<ChangedRows> UpdateRows(EngineInternals* engine, QuerySession* session, const UpdateText& update) {
+  HEADRACE_ASSIGN_OR_RETURN(const Table table, engine->OpenForWriting(update.name));
+  HEADRACE_RETURN_NOT_OK(CheckHasKey(table, "updating"));
+  HEADRACE_RETURN_NOT_OK(CheckReplaces(table, "updating"));
+  HEADRACE_ASSIGN_OR_RETURN(const NewValues values, ReadNewValues(table, update));
+  if (values.change_place) HEADRACE_RETURN_NOT_OK(CheckDeletes(table, "updating the key of"));
+  const int columns = static_cast<int>(table.schema->fields.size());
+  const std::string query =
+      UpdateQuery(table, values, FromTable(update.name, update.alias, update.condition));
+  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(engine, table));
   ChangedRows changed;
-  if (update.changes_key) {
+  if (values.change_place) {
     HEADRACE_ASSIGN_OR_RETURN(changed.rows, WriteMovedRows(session, query, columns, &writer));
   } else {
-    const bool images = OptionOr(info, "changelog-producer", "none") == "input";
+    const bool images = table.options.changelog_producer == ChangelogProducer::kInput;
     HEADRACE_RETURN_NOT_OK(ForEachBatch(session, query, [&](const arrow::RecordBatch& batch) {
       changed.rows += batch.num_rows();
       if (images) HEADRACE_RETURN_NOT_OK(writer.Write(batch, 0, RowKind::kUpdateBefore));

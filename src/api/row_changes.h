@@ -6,11 +6,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
+#include "api/engine_state.h"
 #include "base/error.h"
-#include "headrace/table.h"
 #include "sql/query_session.h"
 #include "sql/statement.h"
 
@@ -21,16 +19,11 @@ struct ChangedRows {
   std::optional<int64_t> snapshot;  // nothing: there was nothing to commit
 };
 
-// `columns` empty: all of the table's, in their order; columns that are not named are null.
-Result<ChangedRows> InsertRows(QuerySession* session, TableHandle* table,
-                               const std::vector<std::string>& columns, const std::string& query);
-// kUnsupported where a delete, or a row written anew, would not stand for itself.
-Result<ChangedRows> DeleteRows(QuerySession* session, TableHandle* table, const std::string& name,
-                               const DeleteText& text);
-Result<ChangedRows> UpdateRows(QuerySession* session, TableHandle* table, const std::string& name,
-                               const UpdateText& text);
-
-// Arrow fields with their Paimon types, as the public API has them.
-std::shared_ptr<arrow::Schema> PublicSchemaOf(const std::vector<DataField>& fields);
+// Each statement names its table as "db.table". Columns that an INSERT does not name are null.
+Result<ChangedRows> InsertRows(EngineInternals* engine, QuerySession* session, const InsertText& insert);
+// kUnsupported where a delete would not take its row away.
+Result<ChangedRows> DeleteRows(EngineInternals* engine, QuerySession* session, const DeleteText& deletion);
+// kUnsupported where a row that is written would not take the old one's place.
+Result<ChangedRows> UpdateRows(EngineInternals* engine, QuerySession* session, const UpdateText& update);
 
 }  // namespace headrace

@@ -2,21 +2,14 @@
 #include "api/row_conditions.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "format/value.h"
+#include "sql/names.h"
 
 namespace headrace {
 namespace {
-
-bool SameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 // "5.250" and "5.25" are one number.
 std::string WithoutTrailingZeros(std::string text) {
@@ -80,7 +73,7 @@ RowCondition::Is IsOf(ColumnCondition::Is is) {
 std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields,
                                            const ColumnCondition& condition) {
   const auto field = std::find_if(fields.begin(), fields.end(), [&](const DataField& each) {
-    return SameName(each.name, condition.column);
+    return IsSameName(each.name, condition.column);
   });
   if (field == fields.end()) return std::nullopt;
   RowCondition of_row{field->name, IsOf(condition.is), {}};

@@ -11,12 +11,14 @@
 
 #include "api/create_table_text.h"
 #include "api/engine_state.h"
+#include "api/public_rows.h"
 #include "api/row_changes.h"
 #include "api/sheet.h"
 #include "api/sql_relations.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "format/data_type.h"
+#include "sql/names.h"
 #include "sql/query_session.h"
 #include "sql/statement.h"
 
@@ -26,44 +28,10 @@ namespace {
 // "1 row", "7 rows".
 std::string RowsText(int64_t rows) { return std::to_string(rows) + (rows == 1 ? " row" : " rows"); }
 
-// A batch as an answer.
-class OneBatch final : public arrow::RecordBatchReader {
- public:
-  explicit OneBatch(std::shared_ptr<arrow::RecordBatch> batch)
-      : batch_(std::move(batch)), schema_(batch_->schema()) {}
-  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
-  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
-    *batch = std::exchange(batch_, nullptr);
-    return Status::OK();
-  }
-
- private:
-  std::shared_ptr<arrow::RecordBatch> batch_;
-  std::shared_ptr<arrow::Schema> schema_;
-};
-
-// Rows whose fields carry their Paimon types, as every reader of the public API has them.
-class TypedRows final : public arrow::RecordBatchReader {
- public:
-  TypedRows(std::unique_ptr<arrow::RecordBatchReader> rows, const std::vector<DataField>& fields)
-      : rows_(std::move(rows)), schema_(PublicSchemaOf(fields)) {}
-  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
-  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
-    HEADRACE_RETURN_NOT_OK(rows_->ReadNext(batch));
-    if (*batch != nullptr)
-      *batch = arrow::RecordBatch::Make(schema_, (*batch)->num_rows(), (*batch)->columns());
-    return Status::OK();
-  }
-
- private:
-  std::unique_ptr<arrow::RecordBatchReader> rows_;
-  std::shared_ptr<arrow::Schema> schema_;
-};
-
 Result<SqlAnswer> SheetAnswer(const Sheet& sheet) {
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> batch, sheet.Finish());
   SqlAnswer answer;
-  answer.rows = std::make_unique<OneBatch>(std::move(batch));
+  answer.rows = ReaderOf(std::move(batch));
   return answer;
 }
 
@@ -137,7 +105,7 @@ class EngineSql final : public Sql {
     if (answer.is_plan) {
       HEADRACE_ASSIGN_OR_RETURN(told.text, TextOf(answer.rows.get()));
     } else if (answer.is_rows) {
-      told.rows = std::make_unique<TypedRows>(std::move(answer.rows), answer.fields);
+      told.rows = WithSchema(std::move(answer.rows), PublicSchemaOf(answer.fields));
     } else {
       // It runs as its rows are asked for, also where it has none.
       std::shared_ptr<arrow::RecordBatch> none;
@@ -167,21 +135,20 @@ class EngineSql final : public Sql {
     std::string message = "table " + name + " created";
     for (const std::string& note : created->notes) message += "\n" + note;
     if (create.query.empty()) return Done(std::move(message));
-    auto inserted = Insert(InsertText{name, {}, create.query});
+    auto inserted = Do(InsertText{name, {}, create.query}, create.query);
     if (!inserted.ok()) {
       (void)engine_->DropTable(name);
       return inserted.status();
     }
-    return Done(message + "\n" + *inserted);
+    return Done(message + "\n" + inserted->message);
   }
 
   // The columns that a query gives, as those of a new table.
   Status TakeColumns(const std::string& query, TableDefinition* definition) {
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> fields, session_->Describe(query));
     for (const DataField& field : fields) {
-      std::string name;
-      for (const char c : field.name) name += c == '`' ? std::string("``") : std::string(1, c);
-      definition->columns += (definition->columns.empty() ? "`" : ", `") + name + "` " + ToSql(field.type);
+      definition->columns +=
+          (definition->columns.empty() ? "" : ", ") + Quoted(field.name, '`') + " " + ToSql(field.type);
     }
     return Status::OK();
   }
@@ -195,39 +162,32 @@ class EngineSql final : public Sql {
     return Done("table " + name + " dropped");
   }
 
-  Result<std::string> Insert(const InsertText& insert) {
-    HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<TableHandle> table, engine_->OpenTable(insert.name));
-    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed,
-                              InsertRows(session_.get(), table.get(), insert.columns, insert.query));
-    return RowsText(changed.rows) + " inserted into " + insert.name + SnapshotText(changed);
+  // "7 rows deleted from db.table, snapshot 4".
+  static SqlAnswer Told(const ChangedRows& changed, const std::string& done) {
+    return Done(
+        RowsText(changed.rows) + " " + done +
+        (changed.snapshot ? ", snapshot " + std::to_string(*changed.snapshot) : "; nothing was committed"));
   }
 
-  static std::string SnapshotText(const ChangedRows& changed) {
-    return changed.snapshot ? ", snapshot " + std::to_string(*changed.snapshot) : "; nothing was committed";
-  }
-
-  Result<SqlAnswer> Do(const InsertText& insert, const std::string& text) {
+  Result<SqlAnswer> Do(InsertText insert, const std::string& text) {
     if (IsForDuckDB(insert.name)) return Query(text);
-    HEADRACE_ASSIGN_OR_RETURN(std::string name, FullName(insert.name));
-    HEADRACE_ASSIGN_OR_RETURN(std::string message,
-                              Insert(InsertText{std::move(name), insert.columns, insert.query}));
-    return Done(std::move(message));
+    HEADRACE_ASSIGN_OR_RETURN(insert.name, FullName(insert.name));
+    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, InsertRows(engine_, session_.get(), insert));
+    return Told(changed, "inserted into " + insert.name);
   }
 
-  Result<SqlAnswer> Do(const DeleteText& text, const std::string& whole) {
-    if (IsForDuckDB(text.name)) return Query(whole);
-    HEADRACE_ASSIGN_OR_RETURN(const std::string name, FullName(text.name));
-    HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<TableHandle> table, engine_->OpenTable(name));
-    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, DeleteRows(session_.get(), table.get(), name, text));
-    return Done(RowsText(changed.rows) + " deleted from " + name + SnapshotText(changed));
+  Result<SqlAnswer> Do(DeleteText deletion, const std::string& text) {
+    if (IsForDuckDB(deletion.name)) return Query(text);
+    HEADRACE_ASSIGN_OR_RETURN(deletion.name, FullName(deletion.name));
+    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, DeleteRows(engine_, session_.get(), deletion));
+    return Told(changed, "deleted from " + deletion.name);
   }
 
-  Result<SqlAnswer> Do(const UpdateText& text, const std::string& whole) {
-    if (IsForDuckDB(text.name)) return Query(whole);
-    HEADRACE_ASSIGN_OR_RETURN(const std::string name, FullName(text.name));
-    HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<TableHandle> table, engine_->OpenTable(name));
-    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, UpdateRows(session_.get(), table.get(), name, text));
-    return Done(RowsText(changed.rows) + " updated in " + name + SnapshotText(changed));
+  Result<SqlAnswer> Do(UpdateText update, const std::string& text) {
+    if (IsForDuckDB(update.name)) return Query(text);
+    HEADRACE_ASSIGN_OR_RETURN(update.name, FullName(update.name));
+    HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, UpdateRows(engine_, session_.get(), update));
+    return Told(changed, "updated in " + update.name);
   }
 
   Result<SqlAnswer> Do(const DescribeText& describe, const std::string& text) {

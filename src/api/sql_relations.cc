@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include "api/open_table.h"
+#include "api/public_rows.h"
 #include "api/row_conditions.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -133,25 +134,11 @@ class BatchRelation final : public Relation {
                                             const std::vector<ColumnCondition>&) override {
     HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> selected, batch_->SelectColumns(columns));
     std::vector<RelationPiece> pieces;
-    pieces.push_back([selected]() -> Result<std::unique_ptr<arrow::RecordBatchReader>> {
-      HEADRACE_ASSIGN_OR_RETURN(auto reader, arrow::RecordBatchReader::Make({selected}, selected->schema()));
-      return std::make_unique<Shared>(std::move(reader));
-    });
+    pieces.push_back([selected] { return ReaderOf(selected); });
     return pieces;
   }
 
  private:
-  // RecordBatchReader::Make shares what it gives.
-  class Shared final : public arrow::RecordBatchReader {
-   public:
-    explicit Shared(std::shared_ptr<arrow::RecordBatchReader> reader) : reader_(std::move(reader)) {}
-    std::shared_ptr<arrow::Schema> schema() const override { return reader_->schema(); }
-    Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override { return reader_->ReadNext(batch); }
-
-   private:
-    std::shared_ptr<arrow::RecordBatchReader> reader_;
-  };
-
   const std::shared_ptr<arrow::RecordBatch> batch_;
   const std::shared_ptr<arrow::Schema> schema_;
 };
@@ -206,7 +193,7 @@ Result<std::shared_ptr<Relation>> EngineRelations::Open(const RelationName& name
   const size_t dollar = name.table.find('$');
   const std::string full = name.database + "." + name.table.substr(0, dollar);
   HEADRACE_ASSIGN_OR_RETURN(const TablePlace at, engine_->PlaceOf(full));
-  SharedState* state = engine_->state();
+  const SharedState* state = engine_->state().get();
   HEADRACE_ASSIGN_OR_RETURN(const Table table,
                             OpenTableAt(state->store, state->clock, at.path, at.name, Access::kRead));
   if (dollar != std::string::npos) return OpenTold(table, name.table.substr(dollar + 1));

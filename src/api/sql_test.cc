@@ -18,6 +18,8 @@
 namespace headrace {
 namespace {
 
+using ::testing::HasSubstr;
+
 class SqlTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -173,6 +175,28 @@ TEST_F(SqlTest, PassesNoConditionThatDuckDBReadsOtherwise) {
   Do("INSERT INTO db.t VALUES ('ABC', NULL)");
   Do("SET default_collation = 'NOCASE'");
   EXPECT_EQ(Ask("SELECT s FROM db.t WHERE s = 'abc'"), "ABC;");
+}
+
+TEST_F(SqlTest, ChangesRowsAsTheTablesOptionsMeanAndNotAsTheyAreSpelled) {
+  const auto create = [&](const std::string& options) {
+    Do("CREATE TABLE db.t (k BIGINT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='1', " + options +
+       ")");
+    Do("INSERT INTO db.t VALUES (1, 1)");
+  };
+  create("'deduplicate.ignore-delete'='true'");
+  EXPECT_THAT(Ask("DELETE FROM db.t"), HasSubstr("ignore-delete passes over deletes"));
+  EXPECT_THAT(Ask("UPDATE db.t SET k = 2"), HasSubstr("ignore-delete passes over deletes"));
+  Do("UPDATE db.t SET v = 2");
+  EXPECT_EQ(Ask("SELECT * FROM db.t"), "1,2;");
+  Do("DROP TABLE db.t");
+  create("'merge-engine'='Deduplicate', 'changelog-producer'='INPUT'");
+  Do("UPDATE db.t SET v = 2");
+  EXPECT_EQ(Ask("SELECT _rowkind, v FROM changes('db.t')"), "+I,1;-U,1;+U,2;");
+  Do("DROP TABLE db.t");
+  create("'merge-engine'='partial-update', 'partial-update.remove-record-on-delete'='TRUE'");
+  EXPECT_THAT(Ask("UPDATE db.t SET v = 2"), HasSubstr("is merged with what is there"));
+  Do("DELETE FROM db.t");
+  EXPECT_EQ(Ask("SELECT * FROM db.t"), "");
 }
 
 TEST(RowConditionOf, TakesConstantsThatMeanTheSameInTheColumnsType) {

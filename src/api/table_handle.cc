@@ -5,9 +5,9 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/key_value_metadata.h>
 
 #include "api/open_table.h"
+#include "api/public_rows.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
@@ -36,30 +36,6 @@ TableInfo InfoOf(const Table& table) {
   return info;
 }
 
-// A reader whose batches get another schema of the same layout: the fields gain their Paimon types.
-class AnnotatedReader final : public arrow::RecordBatchReader {
- public:
-  AnnotatedReader(std::unique_ptr<arrow::RecordBatchReader> rows, std::shared_ptr<arrow::Schema> schema)
-      : rows_(std::move(rows)), schema_(std::move(schema)) {}
-
-  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
-
-  Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
-    if (rows_ == nullptr) {
-      *batch = nullptr;
-      return Status::OK();
-    }
-    HEADRACE_RETURN_NOT_OK(rows_->ReadNext(batch));
-    if (*batch != nullptr)
-      *batch = arrow::RecordBatch::Make(schema_, (*batch)->num_rows(), (*batch)->columns());
-    return Status::OK();
-  }
-
- private:
-  std::unique_ptr<arrow::RecordBatchReader> rows_;  // null: no rows
-  std::shared_ptr<arrow::Schema> schema_;
-};
-
 class OpenedTable final : public TableHandle {
  public:
   OpenedTable(std::shared_ptr<SharedState> state, Table table, TableInfo info)
@@ -75,7 +51,7 @@ class OpenedTable final : public TableHandle {
     if (snapshot) {
       HEADRACE_ASSIGN_OR_RETURN(rows, OpenScan(table, *snapshot, ScanOptionsOf(options)));
     }
-    return std::make_unique<AnnotatedReader>(std::move(rows), std::move(schema));
+    return WithSchema(std::move(rows), std::move(schema));
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Get(const std::vector<std::pair<std::string, std::string>>& key,
@@ -216,12 +192,7 @@ Result<std::vector<Value>> KeyValues(const Table& table,
 Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,
                                                     const std::vector<std::string>& columns) {
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ColumnsWanted(table, columns));
-  std::vector<std::shared_ptr<arrow::Field>> fields;
-  for (const DataField& field : table.schema->FieldsOf(names)) {
-    fields.push_back(ToArrowField(field)->WithMergedMetadata(
-        arrow::key_value_metadata({kTypeMetadataKey}, {ToSql(field.type)})));
-  }
-  return arrow::schema(std::move(fields));
+  return PublicSchemaOf(table.schema->FieldsOf(names));
 }
 
 Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<int64_t> id) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sql/duckdb_handle.h"
+#include "sql/names.h"
 
 namespace headrace {
 namespace {
@@ -26,12 +27,6 @@ const Json& At(const Json& node, const char* key) {
   static const Json none;
   const auto found = node.find(key);
   return found == node.end() ? none : *found;
-}
-
-bool SameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 // "-525" with scale 2 is "-5.25".
@@ -68,7 +63,7 @@ std::optional<SqlConstant> ConstantOf(const Json& node) {
   if (id == "TINYINT" || id == "SMALLINT" || id == "INTEGER" || id == "BIGINT")
     return SqlConstant{SqlConstant::Kind::kNumber, std::to_string(plain.get<int64_t>())};
   const Json& scale = At(At(At(value, "type"), "type_info"), "scale");
-  if (id != "DECIMAL" || !plain.is_number_integer()) return std::nullopt;
+  if (id != "DECIMAL") return std::nullopt;
   return SqlConstant{SqlConstant::Kind::kNumber,
                      DecimalText(plain.get<int64_t>(), scale.is_number_integer() ? scale.get<int>() : 0)};
 }
@@ -113,7 +108,7 @@ class Conjuncts {
     const Json& names = At(node, "column_names");
     if (TextAt(node, "class") != "COLUMN_REF" || !names.is_array() || names.empty() || names.size() > 2)
       return "";
-    if (names.size() == 2 && !SameName(names[0].get<std::string>(), alias_.empty() ? table_ : alias_))
+    if (names.size() == 2 && !IsSameName(names[0].get<std::string>(), alias_.empty() ? table_ : alias_))
       return "";
     return names.back().get<std::string>();
   }

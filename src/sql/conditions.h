@@ -20,7 +20,8 @@ struct TableConditions {
   std::vector<ColumnCondition> conditions;  // all are met
 };
 
-// Nothing for a statement that is no query, or in which something else than tables, subqueries and joins stands in a FROM.
+// Nothing for a statement that is no query, or in whose FROM stands what may hide a table: a function other than range, generate_series and
+// unnest.
 Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection,
                                                     const std::string& statement);
 

@@ -1,7 +1,7 @@
 // Paimon types to DuckDB's.
 #include "sql/duck_type.h"
 
-#include "sql/duckdb_handle.h"
+#include "sql/names.h"
 
 namespace headrace {
 namespace {

@@ -1,19 +1,7 @@
-// Connections, statements without rows, errors and quoting.
+// Connections, statements without rows, errors.
 #include "sql/duckdb_handle.h"
 
 namespace headrace {
-namespace {
-
-std::string Quoted(std::string_view text, char quote) {
-  std::string quoted(1, quote);
-  for (const char c : text) {
-    if (c == quote) quoted += quote;
-    quoted += c;
-  }
-  return quoted + quote;
-}
-
-}  // namespace
 
 Result<DuckConnection> ConnectDuck(duckdb_database database) {
   duckdb_connection connection = nullptr;
@@ -36,8 +24,5 @@ Status FromDuckError(duckdb_error_data error, std::string_view doing) {
   duckdb_destroy_error_data(&error);
   return status;
 }
-
-std::string QuotedName(std::string_view name) { return Quoted(name, '"'); }
-std::string QuotedText(std::string_view text) { return Quoted(text, '\''); }
 
 }  // namespace headrace

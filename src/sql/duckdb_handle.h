@@ -59,8 +59,4 @@ Status RunDuck(duckdb_connection connection, const std::string& sql);
 // OK for null or an error that says nothing; destroys it.
 Status FromDuckError(duckdb_error_data error, std::string_view doing);
 
-// "name" with quotes doubled inside; 'text' likewise.
-std::string QuotedName(std::string_view name);
-std::string QuotedText(std::string_view text);
-
 }  // namespace headrace

@@ -10,6 +10,7 @@
 #include "sql/answer_rows.h"
 #include "sql/conditions.h"
 #include "sql/duckdb_handle.h"
+#include "sql/names.h"
 #include "sql/scan_function.h"
 #include "sql/tokens.h"
 

@@ -3,7 +3,7 @@
 // Each query sees one state of each relation that it names, taken when the query starts. Temporary tables, views and settings last as long as
 // the session. One thread at a time, but for Interrupt and progress; a result is read to its end, or destroyed, before the next query.
 // Results have the types that Paimon has: unsigned integers become wider signed ones, HUGEINT becomes DECIMAL(38, 0), and what Paimon has no type
-// for (intervals, UUIDs …) is text. Source of the flow: docs/decisions/0004-sql.md.
+// for (intervals, UUIDs …) is text. What happens in which order: docs/decisions/0004-sql.md.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class QuerySession {
   };
   virtual Result<Answer> Query(std::string_view statement) = 0;
 
-  // The WHERE-less form of what Query does, without running it: the columns it would give.
+  // The columns that Query would give; nothing is run.
   virtual Result<std::vector<DataField>> Describe(std::string_view statement) = 0;
 
   // Ends what is running, from any thread; it fails with kCancelled.

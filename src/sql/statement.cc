@@ -97,7 +97,7 @@ class HeadParser {
   std::string TextTo(size_t end) const {
     return end <= at_ ? "" : std::string(text_.substr(Next().offset, tokens_[end - 1].end - Next().offset));
   }
-  std::string Rest() { return TextTo(tokens_.size() - 1); }
+  std::string Rest() const { return TextTo(tokens_.size() - 1); }
 
   // The place of the next token outside parentheses that is `word`, or `mark`; the end when there is none.
   size_t Find(std::string_view word, std::string_view mark = {}) const {
@@ -186,11 +186,9 @@ class HeadParser {
       } while (TakeMark(","));
       if (!TakeMark(")")) return Unexpected("')'");
     }
-    const size_t returning = Find("RETURNING");
-    const size_t conflict = Find("CONFLICT");
     if (AtEnd()) return Unexpected("a query");
     insert.query = Rest();
-    at_ = std::min(returning, conflict);
+    at_ = std::min(Find("RETURNING"), Find("CONFLICT"));
     if (!AtEnd()) return Refused("an INSERT here ends with its query");
     return insert;
   }

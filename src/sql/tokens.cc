@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "sql/names.h"
+
 namespace headrace {
 namespace {
 
@@ -67,9 +69,7 @@ Result<Token> ReadDollarQuoted(std::string_view text, size_t at, size_t tag, std
 }  // namespace
 
 bool Token::IsWord(std::string_view upper) const {
-  return kind == TokenKind::kWord && text.size() == upper.size() &&
-         std::equal(text.begin(), text.end(), upper.begin(),
-                    [](unsigned char a, unsigned char b) { return std::toupper(a) == b; });
+  return kind == TokenKind::kWord && IsSameName(text, upper);
 }
 
 std::string PlaceOf(std::string_view text, size_t offset) {
