@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <arrow/array.h>
@@ -12,19 +13,15 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "api/assigned_value.h"
 #include "api/open_table.h"
 #include "base/text.h"
 #include "catalog/table.h"
 #include "file/physical_columns.h"
-#include "sql/duck_type.h"
 #include "sql/names.h"
 
 namespace headrace {
 namespace {
-
-std::string CastTo(const DataField& field, const std::string& expression) {
-  return "CAST(" + expression + " AS " + DuckTypeOf(field.type) + ") AS " + QuotedName(field.name);
-}
 
 bool IsIn(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -40,24 +37,28 @@ Result<std::shared_ptr<arrow::Array>> Kinds(RowKind kind, int64_t rows) {
 // A table being written: batches in any Arrow types of the columns' values come out in the table's own.
 class RowWriter {
  public:
-  static Result<RowWriter> Open(EngineInternals* engine, const Table& table) {
+  // `assigned` are the columns to which the statement gives values: how long those of others are was decided before.
+  static Result<RowWriter> Open(EngineInternals* engine, const Table& table, std::set<std::string> assigned) {
     HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<TableWriter> writer, OpenTableWriter(engine->state(), table));
-    return RowWriter(std::move(writer), table.schema->fields);
+    return RowWriter(std::move(writer), table.schema->fields, std::move(assigned));
   }
 
   // `first` is the place of the table's first column in the batch.
   Status Write(const arrow::RecordBatch& batch, int first, RowKind kind) {
+    const bool is_new = kind == RowKind::kInsert || kind == RowKind::kUpdateAfter;
     arrow::ArrayVector columns;
     for (int i = 0; i < schema_->num_fields(); ++i) {
+      const DataField& field = fields_[static_cast<size_t>(i)];
       std::shared_ptr<arrow::Array> column = batch.column(first + i);
       if (!column->type()->Equals(*schema_->field(i)->type())) {
         auto cast = arrow::compute::Cast(*column, schema_->field(i)->type());
         if (!cast.ok()) {
-          return Invalid("a value does not fit column ", fields_[static_cast<size_t>(i)].name, " ",
-                         ToSql(fields_[static_cast<size_t>(i)].type), ": ", cast.status().message());
+          return Invalid("a value does not fit column ", field.name, " ", ToSql(field.type), ": ",
+                         cast.status().message());
         }
         column = std::move(cast).ValueUnsafe();
       }
+      if (is_new && assigned_.count(field.name) != 0) HEADRACE_RETURN_NOT_OK(CheckLengths(*column, field));
       columns.push_back(std::move(column));
     }
     HEADRACE_ASSIGN_OR_RETURN(const auto kinds, Kinds(kind, batch.num_rows()));
@@ -67,12 +68,17 @@ class RowWriter {
   Result<std::optional<int64_t>> Commit() { return writer_->Commit(); }
 
  private:
-  RowWriter(std::unique_ptr<TableWriter> writer, std::vector<DataField> fields)
-      : writer_(std::move(writer)), fields_(std::move(fields)), schema_(ToArrowSchema(fields_)) {}
+  RowWriter(std::unique_ptr<TableWriter> writer, std::vector<DataField> fields,
+            std::set<std::string> assigned)
+      : writer_(std::move(writer)),
+        fields_(std::move(fields)),
+        schema_(ToArrowSchema(fields_)),
+        assigned_(std::move(assigned)) {}
 
   std::unique_ptr<TableWriter> writer_;
   std::vector<DataField> fields_;
   std::shared_ptr<arrow::Schema> schema_;
+  std::set<std::string> assigned_;
 };
 
 template <typename Visit>
@@ -164,9 +170,10 @@ std::string UpdateQuery(const Table& table, const NewValues& values, const std::
     const auto value = values.of_column.find(field.name);
     const std::string column = QuotedName(field.name);
     olds += column + " AS " + QuotedName("old " + field.name) + ", ";
-    news += (news.empty() ? "" : ", ") +
-            CastTo({field.id, "new " + field.name, field.type, {}, {}},
-                   value == values.of_column.end() ? column : "(" + value->second + "\n)");
+    news +=
+        (news.empty() ? "" : ", ") +
+        (value == values.of_column.end() ? column : AssignedSql("(" + value->second + "\n)", field.type)) +
+        " AS " + QuotedName("new " + field.name);
   }
   return "SELECT " + olds + news + from;
 }
@@ -174,7 +181,9 @@ std::string UpdateQuery(const Table& table, const NewValues& values, const std::
 // The query's rows, the table's columns in their order, each written as one of that kind.
 Result<ChangedRows> WriteRows(EngineInternals* engine, QuerySession* session, const Table& table,
                               const std::string& query, RowKind kind) {
-  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(engine, table));
+  const std::vector<std::string> columns = table.schema->ColumnNames();
+  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer,
+                            RowWriter::Open(engine, table, {columns.begin(), columns.end()}));
   ChangedRows changed;
   HEADRACE_RETURN_NOT_OK(ForEachBatch(session, query, [&](const arrow::RecordBatch& batch) {
     changed.rows += batch.num_rows();
@@ -218,7 +227,8 @@ Result<ChangedRows> InsertRows(EngineInternals* engine, QuerySession* session, c
   for (const DataField& field : table.schema->fields) {
     const auto place = places.find(field.name);
     values += (values.empty() ? "" : ", ") +
-              CastTo(field, place == places.end() ? "NULL" : "c" + std::to_string(place->second));
+              AssignedSql(place == places.end() ? "NULL" : "c" + std::to_string(place->second), field.type) +
+              " AS " + QuotedName(field.name);
   }
   return WriteRows(engine, session, table,
                    "SELECT " + values + " FROM (" + insert.query + "\n) AS given(" + names + ")",
@@ -243,7 +253,9 @@ Result<ChangedRows> UpdateRows(EngineInternals* engine, QuerySession* session, c
   const int columns = static_cast<int>(table.schema->fields.size());
   const std::string query =
       UpdateQuery(table, values, FromTable(update.name, update.alias, update.condition));
-  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(engine, table));
+  std::set<std::string> assigned;
+  for (const auto& [column, value] : values.of_column) assigned.insert(column);
+  HEADRACE_ASSIGN_OR_RETURN(RowWriter writer, RowWriter::Open(engine, table, std::move(assigned)));
   ChangedRows changed;
   if (values.change_place) {
     HEADRACE_ASSIGN_OR_RETURN(changed.rows, WriteMovedRows(session, query, columns, &writer));

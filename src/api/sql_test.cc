@@ -165,6 +165,32 @@ TEST_F(SqlTest, PassesNoConditionOfATableThatIsNamedMoreThanOnce) {
   EXPECT_EQ(Ask("SELECT (SELECT count(*) FROM everything) FROM db.t WHERE k = 1"), "3;");
 }
 
+TEST_F(SqlTest, CutsTimesToWhatTheirColumnsHold) {
+  Do("CREATE TABLE db.t (k INT, ts TIMESTAMP(0), l TIMESTAMP_LTZ(3), t0 TIME(0), t3 TIME(3), r ROW<a "
+     "TIMESTAMP(0)>, v INT, "
+     "PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket'='1')");
+  Do("INSERT INTO db.t VALUES (1, TIMESTAMP '2024-01-05 08:00:00.2', TIMESTAMPTZ '2024-01-05 "
+     "08:00:00.123456+00', "
+     "TIME '10:11:12.7', TIME '10:11:12.123999', {'a': TIMESTAMP '2024-01-05 08:00:00'}, 0)");
+  const std::string row = "SELECT ts::VARCHAR, epoch_us(l)::VARCHAR, t0::VARCHAR, t3::VARCHAR FROM db.t";
+  const std::string is = "2024-01-05 08:00:00,1704441600123000,10:11:12,10:11:12.123;";
+  EXPECT_EQ(Ask(row), is);
+  Do("UPDATE db.t SET v = 1");
+  Do("UPDATE db.t SET ts = ts, l = l, t0 = t0, t3 = t3, r = r");
+  EXPECT_EQ(Ask(row), is);
+}
+
+TEST_F(SqlTest, TakesNoTextOrBytesLongerThanTheirColumn) {
+  Do("CREATE TABLE db.t (k INT, c CHAR(2), v VARCHAR(3), b BINARY(2), w VARBINARY(3), PRIMARY KEY (k) NOT "
+     "ENFORCED) "
+     "WITH ('bucket'='1')");
+  Do("INSERT INTO db.t VALUES (1, 'ab', 'éüß', 'ab'::BLOB, 'abc'::BLOB)");
+  for (const char* set : {"c = 'abc'", "v = 'éüßx'", "b = 'abc'::BLOB", "w = 'abcd'::BLOB"})
+    EXPECT_THAT(Ask(std::string("UPDATE db.t SET ") + set), HasSubstr("does not fit column")) << set;
+  EXPECT_THAT(Ask("INSERT INTO db.t (k, v) VALUES (2, 'abcd')"), HasSubstr("it has 4 characters"));
+  EXPECT_EQ(Ask("SELECT k, v FROM db.t"), "1,éüß;");
+}
+
 TEST_F(SqlTest, PassesNoConditionThatDuckDBReadsOtherwise) {
   Do("CREATE TABLE db.t (s STRING, t TIMESTAMP(9)) WITH ('bucket'='-1')");
   Do("INSERT INTO db.t VALUES ('2024-1-5', TIMESTAMP_NS '2024-01-05 08:00:00.123456789')");

@@ -7,7 +7,7 @@ namespace headrace {
 namespace {
 
 std::string TimestampOf(int32_t precision) {
-  if (precision == 0) return "TIMESTAMP_S";
+  // Of 0 too: batches of tables have no coarser unit, and DuckDB no cast from it to seconds.
   if (precision <= 3) return "TIMESTAMP_MS";
   return precision <= 6 ? "TIMESTAMP" : "TIMESTAMP_NS";
 }
