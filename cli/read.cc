@@ -110,11 +110,7 @@ Result<int> RunGet(const GetArguments& arguments, Session& session) {
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
     return RunGetMany(arguments, table.get(), session);
   }
-  std::vector<std::pair<std::string, std::string>> key;
-  for (const std::string& part : arguments.key) {
-    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(part, "key part"));
-    key.push_back(std::move(pair));
-  }
+  ARROW_ASSIGN_OR_RAISE(const auto key, ParsePairs(arguments.key, "key part"));
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatch> row, table->Get(key, arguments.read));

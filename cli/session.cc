@@ -52,18 +52,21 @@ void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command) {
   sub->callback([chosen, command = std::move(command)] { chosen->run = command; });
 }
 
-Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    return UsageError(what, " ", text, " is not of the form name=value");
-  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+Result<std::vector<std::pair<std::string, std::string>>> ParsePairs(const std::vector<std::string>& texts,
+                                                                    const char* what) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return UsageError(what, " ", text, " is not of the form name=value");
+    pairs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return pairs;
 }
 
 Status AddTableOptions(const std::vector<std::string>& pairs, std::map<std::string, std::string>* options) {
-  for (const std::string& text : pairs) {
-    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(text, "option"));
-    options->insert_or_assign(std::move(pair.first), std::move(pair.second));
-  }
+  ARROW_ASSIGN_OR_RAISE(auto parsed, ParsePairs(pairs, "option"));
+  for (auto& [key, value] : parsed) options->insert_or_assign(std::move(key), std::move(value));
   return Status::OK();
 }
 

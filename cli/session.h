@@ -83,8 +83,9 @@ Status UsageError(Args&&... args) {
   return MakeUsageError(Status::Invalid(std::forward<Args>(args)...).message());
 }
 
-// "key=value" cut at its first '='; an error naming `what` when there is none or nothing before it.
-Result<std::pair<std::string, std::string>> ParsePair(const std::string& text, const char* what);
+// "key=value" each, cut at its first '='; an error naming `what` when there is none or nothing before it.
+Result<std::vector<std::pair<std::string, std::string>>> ParsePairs(const std::vector<std::string>& texts,
+                                                                    const char* what);
 
 // Table options given as key=value.
 Status AddTableOptions(const std::vector<std::string>& pairs, std::map<std::string, std::string>* options);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -114,7 +116,7 @@ Result<int> RunSql(const SqlArguments& arguments, Session& session) {
   options.spill_directory = session.global().spill_directory;
   ARROW_ASSIGN_OR_RAISE(options.memory_bytes, ParseBytes(session.global().memory));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<Sql> sql, Sql::Open(engine, options));
-  static_cast<void>(StopRequested());
+  static_cast<void>(StopRequested());  // from here on a signal ends a statement, not the program
   const bool prompt = arguments.command.empty() && arguments.file.empty() && isatty(STDIN_FILENO) != 0;
   if (prompt) return RunPrompt(arguments, engine, sql.get(), session);
   return RunScript(arguments, sql.get(), session);

@@ -116,11 +116,7 @@ Status PrintVersions(const OutputOptions& output, const std::vector<KeyVersion>&
 }
 
 Result<int> RunWhy(const Arguments& arguments, Session& session) {
-  std::vector<std::pair<std::string, std::string>> key;
-  for (const std::string& part : arguments.key) {
-    ARROW_ASSIGN_OR_RAISE(auto pair, ParsePair(part, "key part"));
-    key.push_back(std::move(pair));
-  }
+  ARROW_ASSIGN_OR_RAISE(const auto key, ParsePairs(arguments.key, "key part"));
   ARROW_ASSIGN_OR_RAISE(Engine * engine, session.engine(arguments.table));
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<TableHandle> table, engine->OpenTable(arguments.table));
   ARROW_ASSIGN_OR_RAISE(const KeyHistory history, table->Why(key, arguments.snapshot));

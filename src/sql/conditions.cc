@@ -8,8 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "sql/duckdb_handle.h"
 #include "sql/names.h"
 
@@ -201,10 +200,10 @@ Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection
       duckdb_row_count(result.get()) == 0)
     return std::vector<TableConditions>();
   char* text = duckdb_value_varchar(result.get(), 0, 0);
-  const Json tree = Json::parse(text == nullptr ? "" : text, nullptr, /*allow_exceptions=*/false);
+  const Result<Json> tree = ParseJson(text == nullptr ? "" : text, "a parse tree");
   duckdb_free(text);
   TreeSearch search;
-  if (tree.is_discarded() || At(tree, "error") != Json(false) || !search.Visit(At(tree, "statements")))
+  if (!tree.ok() || At(*tree, "error") != Json(false) || !search.Visit(At(*tree, "statements")))
     return std::vector<TableConditions>();
   return search.Take();
 }
