@@ -27,6 +27,12 @@ class SessionCase : public ::testing::Test {
   MemoryBudget budget_{64 << 20};
 };
 
+inline std::vector<std::string> KindsOf(const std::vector<Snapshot>& snapshots) {
+  std::vector<std::string> kinds;
+  for (const Snapshot& snapshot : snapshots) kinds.emplace_back(NameOf(snapshot.commit_kind));
+  return kinds;
+}
+
 // Up to `most` - 1 rows of keys below `keys`, one in `deletes_one_in` of them a delete; the model follows.
 inline std::vector<Row> DrawRows(Random* random, uint64_t most, uint64_t keys, uint64_t deletes_one_in,
                                  const std::function<int32_t()>& value, IntRows* model) {
