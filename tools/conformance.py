@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = pathlib.Path(os.environ.get("HEADRACE_INTEROP_DIR", ROOT / "build" / "interop")) / "results"
 PAGE = ROOT / "docs" / "conformance.md"
 
-CLASSES = ("HeadraceWrites", "JavaWrites", "PypaimonWrites", "InTurn", "Random", "RandomEngines", "Flink", "Packed", "Metadata")
+CLASSES = ("HeadraceWrites", "JavaWrites", "PypaimonWrites", "InTurn", "Random", "RandomEngines", "Flink", "Expiry", "Packed", "Metadata")
 READERS = (("java", "Java Paimon"), ("pypaimon", "pypaimon"), ("headrace", "headrace"), ("flink", "Flink"))
 ALL_READERS = (*READERS, ("pypaimon-rust", "pypaimon-rust"), ("pyarrow", "pyarrow"), ("duckdb", "DuckDB"))
 WRITERS = (("headrace", "Written by headrace"), ("java", "Written by Java Paimon"), ("pypaimon", "Written by pypaimon"),
