@@ -14,6 +14,7 @@
 #include "catalog/catalog.h"
 #include "catalog/snapshots.h"
 #include "read/scan.h"
+#include "read/split_rows.h"
 
 namespace headrace {
 namespace {
@@ -51,8 +52,9 @@ class StateRelation final : public Relation {
     ScanOptions options;
     options.columns = NamesAt(*schema_, columns);
     for (Split& split : splits) {
-      pieces.push_back(
-          [table = table_, split = std::move(split), options] { return OpenSplit(*table, split, options); });
+      pieces.push_back([table = table_, split = std::move(split), options, by = snapshot_->id] {
+        return OpenSplits(*table, {split}, options, FilesNamedBy{by});
+      });
     }
     return pieces;
   }

@@ -19,6 +19,7 @@ namespace headrace {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SqlTest : public ::testing::Test {
  protected:
@@ -163,6 +164,27 @@ TEST_F(SqlTest, PassesNoConditionOfATableThatIsNamedMoreThanOnce) {
   EXPECT_EQ(Ask("WITH one AS (SELECT * FROM db.t WHERE k = 1) SELECT count(*) FROM one, db.t AS a"), "3;");
   Do("CREATE TEMP VIEW everything AS SELECT * FROM db.t");
   EXPECT_EQ(Ask("SELECT (SELECT count(*) FROM everything) FROM db.t WHERE k = 1"), "3;");
+}
+
+TEST_F(SqlTest, TellsDamageFromASnapshotThatMayBeExpiring) {
+  Do("CREATE TABLE db.t (k INT) WITH ('bucket'='-1')");
+  Do("INSERT INTO db.t VALUES (1)");
+  const auto remove = [&](const std::string& beginning) {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+      if (entry.path().filename().string().rfind(beginning, 0) == 0) found.push_back(entry.path());
+    }
+    for (const auto& path : found) std::filesystem::remove(path);
+  };
+  remove("data-");
+  EXPECT_EQ(KindOf(sql_->Execute("SELECT * FROM db.t").status()), ErrorKind::kCorruption);
+  EXPECT_THAT(Ask("SELECT * FROM db.t"), Not(HasSubstr("expiry")));
+  Do("INSERT INTO db.t VALUES (2)");
+  EXPECT_THAT(Ask("SELECT * FROM paimon('db.t', snapshot => 1)"),
+              HasSubstr("unless an expiry is ending this snapshot"));
+  remove("manifest-");
+  EXPECT_THAT(Ask("SELECT * FROM paimon('db.t', snapshot => 1)"),
+              HasSubstr("unless an expiry is ending this snapshot"));
 }
 
 TEST_F(SqlTest, CutsTimesToWhatTheirColumnsHold) {

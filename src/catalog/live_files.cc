@@ -20,7 +20,8 @@ Status ExplainFailure(const Table& table, const Snapshot& snapshot, const std::s
   const auto still_there = FindSnapshot(table, snapshot.id);
   if (still_there.ok() && !still_there->has_value())
     return SnapshotExpired(context, ": the snapshot expired meanwhile: ", status.message());
-  return Corruption(context, ": the snapshot is there, a file it names is not: ", status.message());
+  return Corruption(context, ": the snapshot is there, a file it names is not: ", status.message(),
+                    MayBeEnding(table, snapshot.id));
 }
 
 // A metadata file as a whole. Avro ends well at the end of any block, so that a file cut off there would read as a shorter table: it must have

@@ -94,6 +94,12 @@ Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table) {
                     " was found three times and was gone each time it was read");
 }
 
+std::string MayBeEnding(const Table& table, SnapshotId snapshot) {
+  const auto latest = FindLatestSnapshotId(table);
+  const bool is_older = latest.ok() && latest->has_value() && snapshot < **latest;
+  return is_older ? "; unless an expiry is ending this snapshot just now, or was cut short" : "";
+}
+
 Result<bool> WasOvertaken(const Table& table, const Snapshot& snapshot, const Status& failure) {
   const bool gone = IsKind(failure, ErrorKind::kNotFound) || IsKind(failure, ErrorKind::kSnapshotExpired) ||
                     IsKind(failure, ErrorKind::kCorruption);

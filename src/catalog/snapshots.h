@@ -30,6 +30,10 @@ Result<std::optional<Snapshot>> ReadLatestSnapshot(const Table& table);
 // is not the latest any more may go at any moment, those of the latest never.
 Result<bool> WasOvertaken(const Table& table, const Snapshot& snapshot, const Status& failure);
 
+// What may excuse a file that is not there although its snapshot is: an expiry deletes files first and snapshots last; only the latest snapshot's
+// files never go. To be put behind the error; empty of the latest.
+std::string MayBeEnding(const Table& table, SnapshotId snapshot);
+
 // What an expired snapshot left behind for its changes' sake. The ids, ascending, and one of them; nothing: no such file.
 Result<std::optional<SnapshotId>> FindLatestChangelogId(const Table& table);
 Result<std::optional<SnapshotId>> FindEarliestChangelogId(const Table& table);

@@ -95,12 +95,8 @@ Status ExplainMissing(const Table& table, FilesNamedBy by, const Status& status)
       by.or_changelog ? FindSnapshotOrChangelog(table, by.snapshot) : FindSnapshot(table, by.snapshot);
   if (there.ok() && !there->has_value())
     return SnapshotExpired("snapshot ", by.snapshot.value, " expired meanwhile: ", status.message());
-  // An expiry deletes files first and snapshots last; only the latest snapshot's files never go.
-  const auto latest = FindLatestSnapshotId(table);
-  const bool may_be_ending = latest.ok() && latest->has_value() && by.snapshot < **latest;
-  return Corruption(
-      "snapshot ", by.snapshot.value, " is there, a file it names is not: ", status.message(),
-      may_be_ending ? "; unless an expiry is ending this snapshot just now, or was cut short" : "");
+  return Corruption("snapshot ", by.snapshot.value, " is there, a file it names is not: ", status.message(),
+                    MayBeEnding(table, by.snapshot));
 }
 
 }  // namespace headrace
