@@ -85,6 +85,7 @@ int Main(int argc, char** argv) {
   app.fallthrough();
   app.footer(kFooter);
   AddCreate(&app, &chosen);
+  AddAlter(&app, &chosen);
   AddIngest(&app, &chosen);
   AddRead(&app, &chosen);
   AddGet(&app, &chosen);

@@ -60,6 +60,7 @@ struct Chosen {
 void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command);
 
 void AddCreate(CLI::App* app, Chosen* chosen);
+void AddAlter(CLI::App* app, Chosen* chosen);
 void AddIngest(CLI::App* app, Chosen* chosen);
 void AddRead(CLI::App* app, Chosen* chosen);
 void AddGet(CLI::App* app, Chosen* chosen);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/alter_terms.h"
 #include "headrace/error.h"
 #include "headrace/table.h"
 
@@ -58,6 +59,11 @@ class Engine {
   virtual Result<CreatedTable> CreateTable(const std::string& name, const TableDefinition& definition) = 0;
   virtual Status DropTable(const std::string& name) = 0;
   virtual Status RenameTable(const std::string& from, const std::string& to) = 0;
+  // Adds a schema with the changes, in their order, all or none; rows and files stay. kInvalid, kNotFound, kAlreadyExists or
+  // kUnsupported (what would need rows rewritten) names the column or option and the rule. Handles and writers that are open keep the schema
+  // they were opened with. docs/sql.md has the rules.
+  virtual Result<AlteredTable> AlterTable(const std::string& name,
+                                          const std::vector<SchemaChange>& changes) = 0;
 
   // kNotFound when there is none; kUnsupported when an option of the table cannot be read here, naming it.
   virtual Result<std::unique_ptr<TableHandle>> OpenTable(const std::string& name) = 0;

@@ -14,7 +14,9 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "catalog/catalog.h"
+#include "catalog/schema_log.h"
 #include "format/table_options.h"
+#include "io/anchored_store.h"
 #include "io/local_store.h"
 #include "io/scratch.h"
 #include "io/store_path.h"
@@ -30,6 +32,10 @@ std::string DidYouMeanOption(const std::string& key) {
   for (const OptionRow& row : OptionTable()) known.emplace_back(row.key);
   const std::string nearest = NearestName(known, key);
   return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
+
+std::string UnknownOptionNote(const std::string& key) {
+  return "option " + key + ", which Paimon does not know: kept as it is" + DidYouMeanOption(key);
 }
 
 // Made explicit at creation so that the table says what will happen to it in every engine.
@@ -51,9 +57,7 @@ void AddDefaults(NewTable* table, std::vector<std::string>* notes) {
                      "(Paimon's default is 1 h)");
   }
   for (const auto& [key, value] : options) {
-    if (FindOption(key) == nullptr)
-      notes->push_back("option " + key + ", which Paimon does not know: kept as it is" +
-                       DidYouMeanOption(key));
+    if (FindOption(key) == nullptr) notes->push_back(UnknownOptionNote(key));
   }
 }
 
@@ -136,6 +140,26 @@ class LocalEngine final : public EngineInternals {
     if (source.warehouse != target.warehouse)
       return Invalid("renaming ", from, " to ", to, ": both must be in one warehouse");
     return source.catalog.RenameTable(source.name, target.name);
+  }
+
+  Result<AlteredTable> AlterTable(const std::string& name,
+                                  const std::vector<SchemaChange>& changes) override {
+    HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
+    Result<Table> opened = OpenTableAt(state_->store, state_->clock, at.path, at.name, Access::kRead);
+    if (IsKind(opened.status(), ErrorKind::kNotFound)) return WithTablesThereAre(name, opened.status());
+    HEADRACE_RETURN_NOT_OK(opened.status());
+    // A table that is dropped meanwhile does not come back.
+    opened->store = Anchored(opened->store, at.path + "/schema", "table " + at.name);
+    HEADRACE_ASSIGN_OR_RETURN(const TableSchema altered, AlterSchema(*opened, changes));
+    AlteredTable result;
+    result.schema_id = altered.id.value;
+    result.changed = altered.id != opened->schema->id;
+    for (const SchemaChange& change : changes) {
+      const auto* set = std::get_if<SetOption>(&change);
+      if (set != nullptr && FindOption(set->key) == nullptr)
+        result.notes.push_back(UnknownOptionNote(set->key));
+    }
+    return result;
   }
 
   Result<std::unique_ptr<TableHandle>> OpenTable(const std::string& name) override {

@@ -162,6 +162,34 @@ class EngineSql final : public Sql {
     return Done("table " + name + " dropped");
   }
 
+  Result<SqlAnswer> Do(const AlterTableText& alter, const std::string& text) {
+    if (IsForDuckDB(alter.name)) return Query(text);
+    HEADRACE_RETURN_NOT_OK(alter.mistake);
+    HEADRACE_ASSIGN_OR_RETURN(const std::string name, FullName(alter.name));
+    const bool renames = !alter.new_name.empty();
+    std::string message = "table " + name;
+    Status done;
+    if (renames) {
+      const std::string to = alter.new_name.find('.') == std::string::npos
+                                 ? name.substr(0, name.find('.') + 1) + alter.new_name
+                                 : alter.new_name;
+      done = engine_->RenameTable(name, to);
+      message += " renamed to " + to;
+    } else {
+      const Result<AlteredTable> altered = engine_->AlterTable(name, alter.changes);
+      done = altered.status();
+      if (altered.ok()) {
+        message += altered->changed ? " altered, schema " + std::to_string(altered->schema_id)
+                                    : " is like that already; nothing was changed";
+        for (const std::string& note : altered->notes) message += "\n" + note;
+      }
+    }
+    if (alter.if_exists && IsKind(done, ErrorKind::kNotFound) && !engine_->OpenTable(name).ok())
+      return Done("there is no table " + name);
+    HEADRACE_RETURN_NOT_OK(done);
+    return Done(std::move(message));
+  }
+
   // "7 rows deleted from db.table, snapshot 4".
   static SqlAnswer Told(const ChangedRows& changed, const std::string& done) {
     return Done(

@@ -151,7 +151,7 @@ TEST_F(CatalogOfMemory, OptionsChangeByAnotherSchemaThatKeepsEverythingElse) {
   fresh.options["some.engine.hint"] = "kept";
   const Table table = Must(catalog_.CreateTable({"shop", "customers"}, fresh));
   clock_->Advance(5);
-  const TableSchema altered = Must(AlterOptions(table, {{"num-sorted-run.compaction-trigger", "9"}}, {}));
+  const TableSchema altered = Must(AlterSchema(table, {SetOption{"num-sorted-run.compaction-trigger", "9"}}));
   EXPECT_EQ(altered.id, SchemaId(1));
   EXPECT_EQ(altered.time_millis, 1'005);
   EXPECT_EQ(altered.fields, table.schema->fields);
@@ -161,24 +161,26 @@ TEST_F(CatalogOfMemory, OptionsChangeByAnotherSchemaThatKeepsEverythingElse) {
   EXPECT_THAT(again.unknown_options, ElementsAre("some.engine.hint"));
   EXPECT_EQ(*Must(again.schema_by_id(SchemaId(0))), *table.schema);
   // Nothing to change, nothing published.
-  EXPECT_EQ(Must(AlterOptions(table, {}, {"not-there"})).id, SchemaId(1));
+  EXPECT_EQ(Must(AlterSchema(table, {UnsetOption{"not-there"}})).id, SchemaId(1));
   EXPECT_EQ(*Must(FindLatestSchemaId(store_.get(), table.path)), SchemaId(1));
 }
 
 TEST_F(CatalogOfMemory, OptionsThatFixWhereDataLiesChangeOnlyBeforeTheFirstSnapshot) {
   const Table table = Must(catalog_.CreateTable({"shop", "customers"}, Customers()));
-  Must(AlterOptions(table, {{"bucket-key", "id"}}, {}));
+  Must(AlterSchema(table, {SetOption{"bucket-key", "id"}}));
   ASSERT_TRUE(store_->Replace(table.path + "/snapshot/snapshot-1", "{}").ok());
   for (const auto& [key, value] : std::map<std::string, std::string>{{"bucket-key", "name"},
                                                                      {"merge-engine", "first-row"},
                                                                      {"bucket", "-1"},
                                                                      {"deletion-vectors.enabled", "true"}}) {
-    const Status refused = AlterOptions(table, {{key, value}}, {}).status();
+    const Status refused = AlterSchema(table, {SetOption{key, value}}).status();
     EXPECT_TRUE(IsKind(refused, ErrorKind::kInvalid)) << key << ": " << refused;
     EXPECT_THAT(refused.message(), HasSubstr(key));
   }
-  EXPECT_TRUE(AlterOptions(table, {{"bucket", "8"}}, {}).ok());
-  EXPECT_TRUE(IsKind(AlterOptions(table, {{"bucket", "many"}}, {}).status(), ErrorKind::kInvalid));
+  EXPECT_TRUE(AlterBuckets(table, 8).ok());
+  const Status alone = AlterSchema(table, {SetOption{"bucket", "4"}}).status();
+  EXPECT_TRUE(IsKind(alone, ErrorKind::kInvalid));
+  EXPECT_THAT(alone.message(), HasSubstr("headrace rescale TABLE --buckets 4"));
 }
 
 TEST_F(CatalogOfMemory, AMissingSchemaVersionIsNotFoundAndAMislabelledOneIsCorruption) {

@@ -5,7 +5,7 @@
 // Source: SchemaManager, SchemaValidation.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "catalog/table.h"
 #include "format/table_schema.h"
+#include "headrace/alter_terms.h"
 #include "io/store.h"
 
 namespace headrace {
@@ -32,9 +33,11 @@ Status PublishFirstSchema(Store* store, const std::string& table_path, const Tab
 // The lookup of one table: each version is read once. Thread-safe.
 SchemaLookup RememberingSchemaLookup(std::shared_ptr<Store> store, std::string table_path);
 
-// Publishes a schema with options set and removed, and gives it. A key that fixes how existing data lies (bucket-key, merge-engine …)
-// cannot change once a snapshot exists: kInvalid names it. Nothing is published when nothing would change.
-Result<TableSchema> AlterOptions(const Table& table, const std::map<std::string, std::string>& set,
-                                 const std::vector<std::string>& unset);
+// Publishes the next schema (schema_change.h), and gives it; the newest as it is, and nothing published, when the changes change nothing. Who
+// loses the race for its number starts over from the newest. kNotFound when the table is gone.
+Result<TableSchema> AlterSchema(const Table& table, const std::vector<SchemaChange>& changes);
+
+// The same with `bucket`, which only who writes the rows anew may change.
+Result<TableSchema> AlterBuckets(const Table& table, int32_t buckets);
 
 }  // namespace headrace

@@ -134,16 +134,25 @@ Status CheckPartitionTypes(const TableSchema& schema, const TableOptions& option
 
 }  // namespace
 
+Status CheckTableSchema(const TableSchema& schema, Access access) {
+  HEADRACE_RETURN_NOT_OK(CheckNames(schema.fields, "the table", /*top=*/true));
+  for (const DataField& field : schema.fields)
+    HEADRACE_RETURN_NOT_OK(CheckNested(field.type, "column '" + field.name + "'"));
+  HEADRACE_RETURN_NOT_OK(CheckKeys(schema, schema.partition_keys, "partition keys"));
+  HEADRACE_RETURN_NOT_OK(CheckKeys(schema, schema.primary_keys, "primary key"));
+  HEADRACE_RETURN_NOT_OK(CheckPrimaryKey(schema));
+  HEADRACE_ASSIGN_OR_RETURN(const TableOptions options, ParseTableOptions(schema, access));
+  HEADRACE_RETURN_NOT_OK(CheckBucketKey(schema, options));
+  HEADRACE_RETURN_NOT_OK(CheckFieldOptions(schema));
+  return CheckPartitionTypes(schema, options);
+}
+
 Result<TableSchema> MakeTableSchema(NewTable table, int64_t now_ms) {
   TableSchema schema;
   HEADRACE_RETURN_NOT_OK(
       TakeKeysFromOptions("primary-key", "primary keys", &table.options, &table.primary_keys));
   HEADRACE_RETURN_NOT_OK(
       TakeKeysFromOptions("partition", "partition keys", &table.options, &table.partition_keys));
-  HEADRACE_RETURN_NOT_OK(CheckNames(table.fields, "the table", /*top=*/true));
-  for (const DataField& field : table.fields)
-    HEADRACE_RETURN_NOT_OK(CheckNested(field.type, "column '" + field.name + "'"));
-
   schema.fields = std::move(table.fields);
   schema.primary_keys = std::move(table.primary_keys);
   schema.partition_keys = std::move(table.partition_keys);
@@ -155,13 +164,7 @@ Result<TableSchema> MakeTableSchema(NewTable table, int64_t now_ms) {
     if (Contains(schema.primary_keys, field.name)) field.type.nullable = false;
   }
 
-  HEADRACE_RETURN_NOT_OK(CheckKeys(schema, schema.partition_keys, "partition keys"));
-  HEADRACE_RETURN_NOT_OK(CheckKeys(schema, schema.primary_keys, "primary key"));
-  HEADRACE_RETURN_NOT_OK(CheckPrimaryKey(schema));
-  HEADRACE_ASSIGN_OR_RETURN(TableOptions options, ParseTableOptions(schema, Access::kWrite));
-  HEADRACE_RETURN_NOT_OK(CheckBucketKey(schema, options));
-  HEADRACE_RETURN_NOT_OK(CheckFieldOptions(schema));
-  HEADRACE_RETURN_NOT_OK(CheckPartitionTypes(schema, options));
+  HEADRACE_RETURN_NOT_OK(CheckTableSchema(schema, Access::kWrite));
   return schema;
 }
 

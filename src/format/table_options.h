@@ -192,6 +192,9 @@ enum class Access { kRead, kWrite };
 Result<TableOptions> ParseTableOptions(const TableSchema& schema, Access access,
                                        std::vector<std::string>* unknown = nullptr);
 
+// What a table's schema must be besides: names, keys and what options say of columns (MakeTableSchema).
+Status CheckTableSchema(const TableSchema& schema, Access access);
+
 // "128 mb", "500 bytes", "1024"; "1 h", "10 s", "500 ms", ISO-8601 "PT10S".
 Result<int64_t> ParseMemorySize(std::string_view text);
 Result<int64_t> ParseDurationMs(std::string_view text);

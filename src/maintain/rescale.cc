@@ -234,7 +234,7 @@ Result<RescaleResult> Rescale(const Table& table, int32_t buckets,
   }
   // Writers go by the option: it follows once every partition has that many.
   if (partition.empty() && table.options.bucket != buckets) {
-    HEADRACE_RETURN_NOT_OK(AlterOptions(table, {{"bucket", std::to_string(buckets)}}, {}).status());
+    HEADRACE_RETURN_NOT_OK(AlterBuckets(table, buckets).status());
     result.option_changed = true;
   }
   return result;

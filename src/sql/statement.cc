@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "sql/alter_table.h"
 #include "sql/tokens.h"
 
 namespace headrace {
@@ -23,6 +24,7 @@ class HeadParser {
     HEADRACE_RETURN_NOT_OK(CheckClosings());
     if (Words({"CREATE", "TABLE"})) return ParseCreateTable();
     if (Words({"DROP", "TABLE"})) return ParseDropTable();
+    if (Words({"ALTER", "TABLE"})) return ParseAlterTable(text_, tokens_);
     if (Words({"INSERT"})) return ParseInsert();
     if (Words({"DELETE", "FROM"})) return ParseDelete();
     if (Words({"UPDATE"})) return ParseUpdate();
@@ -76,10 +78,10 @@ class HeadParser {
 
   // What would change a table, and DuckDB could not: of its own tables alone, whose names have no database.
   Status CheckOthers() {
-    const bool named = Words({"ALTER", "TABLE"}) || Words({"MERGE", "INTO"}) || Words({"TRUNCATE", "TABLE"});
+    const bool named = Words({"MERGE", "INTO"}) || Words({"TRUNCATE", "TABLE"});
     const size_t name = named ? 2 : 1;
     if ((named || Words({"TRUNCATE"})) && After(name + 1).IsPunctuation("."))
-      return Refused("of tables, rows are changed here by INSERT, UPDATE and DELETE, and columns not at all");
+      return Refused("of tables, rows are changed here by INSERT, UPDATE and DELETE");
     if (!Words({"WITH"})) return Status::OK();
     for (const char* head : {"INSERT", "DELETE", "UPDATE"}) {
       at_ = Find(head);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "headrace/alter_terms.h"
 
 namespace headrace {
 
@@ -24,6 +25,13 @@ struct CreateTableText {
 struct DropTableText {
   std::string name;
   bool if_exists = false;
+};
+struct AlterTableText {
+  std::string name;
+  bool if_exists = false;
+  std::vector<SchemaChange> changes;  // of ALTER TABLE … RENAME TO: none
+  std::string new_name;               // RENAME TO; empty: none
+  Status mistake;  // what is not understood, of a name without a database: DuckDB's own table may be meant
 };
 struct InsertText {
   std::string name;
@@ -57,8 +65,8 @@ struct QueryText {
   std::string text;
 };
 
-using Statement = std::variant<CreateTableText, DropTableText, InsertText, DeleteText, UpdateText,
-                               DescribeText, ShowText, UseText, QueryText>;
+using Statement = std::variant<CreateTableText, DropTableText, AlterTableText, InsertText, DeleteText,
+                               UpdateText, DescribeText, ShowText, UseText, QueryText>;
 
 // The statements of a script, each with its own bytes of it, comments before it left out. A name in `…` is given "…", which DuckDB understands.
 Result<std::vector<std::string>> SplitScript(std::string_view script);

@@ -124,5 +124,48 @@ TEST(ParseStatement, NamesWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf("INSERT INTO"), HasSubstr("a name"));
 }
 
+TEST(ParseStatement, ReadsEveryKindOfAlterTable) {
+  const auto changes = [](std::string_view text) { return Parsed<AlterTableText>(text).changes; };
+  const auto alter = Parsed<AlterTableText>("ALTER TABLE IF EXISTS c.db.t DROP (a, n.`x y`);");
+  EXPECT_EQ(alter.name, "db.t");
+  EXPECT_TRUE(alter.if_exists);
+  EXPECT_THAT(alter.changes,
+              ElementsAre(SchemaChange(DropColumn{{"a"}}), SchemaChange(DropColumn{{"n", "x y"}})));
+  EXPECT_THAT(
+      changes(
+          "alter table t add (a DECIMAL(10, 2) COMMENT 'it''s' FIRST, n.b ROW<x INT, y STRING> AFTER n.a)"),
+      ElementsAre(
+          SchemaChange(
+              AddColumn{{"a"}, "DECIMAL(10, 2)", "it's", ColumnPlace{ColumnPlace::Where::kFirst, ""}}),
+          SchemaChange(AddColumn{
+              {"n", "b"}, "ROW<x INT, y STRING>", "", ColumnPlace{ColumnPlace::Where::kAfter, "a"}})));
+  EXPECT_THAT(changes("ALTER TABLE t ADD COLUMN a INT"), ElementsAre(SchemaChange(AddColumn{{"a"}, "INT"})));
+  EXPECT_THAT(changes("ALTER TABLE t MODIFY a BIGINT NOT NULL COMMENT 'c' AFTER b"),
+              ElementsAre(SchemaChange(RetypeColumn{{"a"}, "BIGINT NOT NULL"}),
+                          SchemaChange(CommentColumn{{"a"}, "c"}),
+                          SchemaChange(MoveColumn{"a", {ColumnPlace::Where::kAfter, "b"}})));
+  EXPECT_THAT(changes("ALTER TABLE t ALTER COLUMN a SET DATA TYPE STRING"),
+              ElementsAre(SchemaChange(RetypeColumn{{"a"}, "STRING"})));
+  EXPECT_THAT(changes("ALTER TABLE t RENAME a TO b"), ElementsAre(SchemaChange(RenameColumn{{"a"}, "b"})));
+  EXPECT_THAT(changes("ALTER TABLE t SET ('k' = 'v', 'l' = '')"),
+              ElementsAre(SchemaChange(SetOption{"k", "v"}), SchemaChange(SetOption{"l", ""})));
+  EXPECT_THAT(changes("ALTER TABLE t RESET ('k')"), ElementsAre(SchemaChange(UnsetOption{"k"})));
+  EXPECT_EQ(Parsed<AlterTableText>("ALTER TABLE db.t RENAME TO db.u").new_name, "db.u");
+}
+
+TEST(ParseStatement, NamesWhatAlterTableDoesNotTake) {
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t DROP PRIMARY KEY"), HasSubstr("fixed when the table is made"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t ADD WATERMARK FOR a AS a"), HasSubstr("WATERMARK"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t ADD a INT DEFAULT 3"), HasSubstr("default values"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t MODIFY n.a INT FIRST"), HasSubstr("cannot be moved"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t ADD a"), HasSubstr("expected a type"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t SET (k = 'v')"),
+              HasSubstr("a text in single quotes at line 1, column 22"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t DROP a, b"), HasSubstr("the end of the statement"));
+  EXPECT_THAT(ErrorOf("ALTER TABLE d.t"), HasSubstr("expected ADD, MODIFY"));
+  EXPECT_THAT(Parsed<AlterTableText>("ALTER TABLE t ADD a INT DEFAULT 3").mistake.ToString(),
+              HasSubstr("default values"));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -17,9 +17,23 @@ Status LiveView::CheckTotalBuckets(const ManifestEntry& entry) const {
                  "; 'headrace rescale TABLE --buckets ", option, "' writes it anew, or set bucket back");
 }
 
+// A compaction writes what its schema knows. Write-only writers compact nothing.
+Status LiveView::CheckColumns(const ManifestEntry& entry) const {
+  if (table_.options.write_only || entry.file.schema_id <= table_.schema->id) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const auto newer, table_.schema_by_id(entry.file.schema_id));
+  if (newer->fields == table_.schema->fields) return Status::OK();
+  return Invalid(
+      "writing to table ", table_.name, ": ", table_.Describe(entry.partition, entry.bucket),
+      " has files of schema ", entry.file.schema_id, ", which has other columns than schema ",
+      table_.schema->id,
+      " that this writer was opened with: compacting them would drop what it does not know; open the "
+      "table again");
+}
+
 Status LiveView::Keep(std::vector<ManifestEntry> entries) {
   for (ManifestEntry& entry : entries) {
     HEADRACE_RETURN_NOT_OK(CheckTotalBuckets(entry));
+    HEADRACE_RETURN_NOT_OK(CheckColumns(entry));
     files_[{std::move(entry.partition), entry.bucket}].push_back(std::move(entry.file));
   }
   return Status::OK();

@@ -28,7 +28,7 @@ class LiveView {
   explicit LiveView(const Table& table) : table_(table) {}
 
   // Makes Take answer for these buckets as of the newest snapshot. kInvalid when a partition was written with another number of buckets
-  // than the table has now.
+  // than the table has now, or has files of a newer schema with other columns, which a compaction by this one would drop.
   Status Load(const std::vector<BucketPlace>& buckets);
 
   // The snapshot of the last Load; 0 before the first one.
@@ -48,6 +48,7 @@ class LiveView {
 
  private:
   Status CheckTotalBuckets(const ManifestEntry& entry) const;
+  Status CheckColumns(const ManifestEntry& entry) const;
   Status Keep(std::vector<ManifestEntry> entries);
   Status LoadFrom(const std::optional<Snapshot>& latest, const std::vector<BucketPlace>& buckets);
 

@@ -80,7 +80,7 @@ Status Rename(const StorePtr& store) {
 
 Status Alter(const StorePtr& store) {
   HEADRACE_ASSIGN_OR_RETURN(const Table table, CatalogOf(store).OpenTable(kTable, Access::kWrite));
-  return AlterOptions(table, {{"snapshot.num-retained.min", "3"}, {"my.key", "x"}}, {}).status();
+  return AlterSchema(table, {SetOption{"snapshot.num-retained.min", "3"}, SetOption{"my.key", "x"}}).status();
 }
 
 // Rows that wait get their buckets first.
@@ -198,7 +198,7 @@ std::vector<Scenario> AllScenarios() {
       {"Create", nothing, Create},
       {"Drop", filled, Drop},
       {"Rename", filled, Rename},
-      {"AlterOptions", filled, Alter},
+      {"AlterSchema", filled, Alter},
       {"Compaction", [](const StorePtr& store) { return Fill(store, 5); },
        [](const StorePtr& store) { return CompactTable(store, false); }},
       {"CompactionOfAnAppendTable", filled_append,

@@ -120,7 +120,7 @@ class Damages : public ::testing::Test {
         {{"bucket", "1"}, {"changelog-producer", "input"}, {"manifest.merge-min-count", "3"}});
     store_ = made_.store;
     Write({{1, 10}, {2, 20}, {3, 30}}, false);
-    Must(AlterOptions(made_.table, {{"num-sorted-run.compaction-trigger", "9"}}, {}));
+    Must(AlterSchema(made_.table, {SetOption{"num-sorted-run.compaction-trigger", "9"}}));
     made_.table = testing::Reopened(made_.table, store_);
     Write({{1, 11}, {2, 20, 3}}, false);
     Write({}, true);

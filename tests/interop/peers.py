@@ -116,6 +116,18 @@ class Headrace:
         database, name = table.split(".")
         return {"path": f"{warehouse}/{database}.db/{name}"}
 
+    def alter(self, path, changes):
+        """One `headrace alter` a change, as the Java peer takes them."""
+        for change in changes:
+            kind, name = next(iter(change.items()))
+            if kind in ("set", "unset"):
+                self.run("alter", path, kind, f"{name}={change['to']}" if kind == "set" else name)
+                continue
+            words = [kind, name, *(change[key] for key in ("type", "to") if key in change)]
+            if "after" in change:
+                words += ["--after", change["after"]]
+            self.run("alter", path, *words, *(["--first"] if change.get("first") else []))
+
     def write(self, path, rows, keyed=True):
         """Rows grouped by _commit: a file and a commit a group, all by one ingest."""
         self.run(*self.ingest(path, rows, keyed))

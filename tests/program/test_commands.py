@@ -247,7 +247,7 @@ class Commands(ProgramCase):
 
     def test_every_command_has_help_with_an_example(self):
         listing = self.run_program("--help").stdout
-        for command in ("create", "ingest", "read", "get", "changes", "show", "inspect", "compact", "rescale", "drop", "rename", "jobs", "demo",
+        for command in ("create", "alter", "ingest", "read", "get", "changes", "show", "inspect", "compact", "rescale", "drop", "rename", "jobs", "demo",
                         "completion"):
             self.assertIn(command, listing)
             self.assertIn("Example", self.run_program(command, "--help").stdout, command)

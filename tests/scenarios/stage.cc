@@ -178,7 +178,10 @@ Result<Table> Stage::LookAt() const {
 
 Status Stage::Alter(const Statement& statement) {
   HEADRACE_ASSIGN_OR_RETURN(const Table table, OpenTable());
-  return AlterOptions(table, statement.options, statement.unset).status();
+  std::vector<SchemaChange> changes;
+  for (const std::string& key : statement.unset) changes.emplace_back(UnsetOption{key});
+  for (const auto& [key, value] : statement.options) changes.emplace_back(SetOption{key, value});
+  return AlterSchema(table, changes).status();
 }
 
 // ---- writers

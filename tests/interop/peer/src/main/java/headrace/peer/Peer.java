@@ -28,7 +28,7 @@ public final class Peer {
             return;
         }
         if (args.length == 0) {
-            System.err.println("usage: peer serve | create|write|compact|scan|changes|info|entries|binary [--NAME [VALUE]]…");
+            System.err.println("usage: peer serve | create|alter|write|compact|scan|changes|info|entries|binary [--NAME [VALUE]]…");
             System.exit(2);
         }
         Object answer = answer(new Request(fromCommandLine(args)));
@@ -71,6 +71,7 @@ public final class Peer {
     private static Object answer(Request r) throws Exception {
         return switch (r.op()) {
             case "create" -> Tables.create(r);
+            case "alter" -> Tables.alter(r);
             case "write" -> Writing.write(r);
             case "compact" -> Writing.compact(r);
             case "scan" -> Reading.scan(r);

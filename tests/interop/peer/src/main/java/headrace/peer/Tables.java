@@ -1,6 +1,8 @@
 package headrace.peer;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
@@ -10,6 +12,8 @@ import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.schema.Schema;
+import org.apache.paimon.schema.SchemaChange;
+import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.types.DataField;
@@ -56,5 +60,40 @@ final class Tables {
         Map<String, Object> out = new LinkedHashMap<>();
         out.put("path", location(r));
         return out;
+    }
+
+    /** "changes": [{"add": "n.z", "type": "INT", "first": true}, {"rename": "a", "to": "b"}, …], in one commit. */
+    static Map<String, Object> alter(Request r) throws Exception {
+        FileStoreTable table = open(r);
+        List<SchemaChange> changes = new ArrayList<>();
+        for (Object change : (List<?>) r.any("changes")) {
+            changes.add(change((Map<?, ?>) change));
+        }
+        TableSchema schema = table.schemaManager().commitChanges(changes);
+        return Map.of("schema", schema.id());
+    }
+
+    private static SchemaChange change(Map<?, ?> c) {
+        String kind = (String) c.keySet().iterator().next();
+        String name = (String) c.get(kind);
+        String[] path = name.split("\\.");
+        String type = (String) c.get("type");
+        return switch (kind) {
+            case "add" -> SchemaChange.addColumn(path, Types.parse(type), (String) c.get("comment"), move(path, c));
+            case "drop" -> SchemaChange.dropColumn(path);
+            case "rename" -> SchemaChange.renameColumn(path, (String) c.get("to"));
+            case "retype" -> SchemaChange.updateColumnType(path, Types.parse(type), true);
+            case "set" -> SchemaChange.setOption(name, (String) c.get("to"));
+            case "unset" -> SchemaChange.removeOption(name);
+            default -> throw new IllegalArgumentException("no change \"" + kind + "\"");
+        };
+    }
+
+    private static SchemaChange.Move move(String[] path, Map<?, ?> c) {
+        String name = path[path.length - 1];
+        if (c.get("after") != null) {
+            return SchemaChange.Move.after(name, (String) c.get("after"));
+        }
+        return c.get("first") != null ? SchemaChange.Move.first(name) : null;
     }
 }
