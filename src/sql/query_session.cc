@@ -2,6 +2,7 @@
 #include "sql/query_session.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <arrow/record_batch.h>
@@ -63,6 +64,15 @@ Status CheckKind(duckdb_statement_type kind, std::string_view statement) {
   }
 }
 
+// CREATE … TABLE: rows, which hide no table's name as a view does.
+bool MakesTable(std::string_view statement) {
+  const auto tokens = Tokenize(statement, "reading SQL");
+  if (!tokens.ok()) return false;
+  const auto as =
+      std::find_if(tokens->begin(), tokens->end(), [](const Token& token) { return token.IsWord("AS"); });
+  return std::any_of(tokens->begin(), as, [](const Token& token) { return token.IsWord("TABLE"); });
+}
+
 bool IsDuckDBs(const std::string& schema) {
   return schema == "main" || schema == "temp" || schema == "information_schema" || schema == "pg_catalog";
 }
@@ -97,7 +107,8 @@ class DuckSession final : public QuerySession {
       return Failure(duckdb_result_error(result->get()));
     Answer answer;
     answer.is_rows = duckdb_result_return_type(*result->get()) == DUCKDB_RESULT_TYPE_QUERY_RESULT;
-    has_own_ |= kind == DUCKDB_STATEMENT_TYPE_CREATE || kind == DUCKDB_STATEMENT_TYPE_CREATE_FUNC;
+    has_own_ |= (kind == DUCKDB_STATEMENT_TYPE_CREATE && !MakesTable(statement)) ||
+                kind == DUCKDB_STATEMENT_TYPE_CREATE_FUNC;
     answer.is_plan = kind == DUCKDB_STATEMENT_TYPE_EXPLAIN;
     answer.fields = shape.fields;
     answer.rows = OpenAnswerRows(std::move(result), std::move(shape.fields), [this](const char* message) {
@@ -131,6 +142,7 @@ class DuckSession final : public QuerySession {
     board_->Interrupt(false);
     (void)board_->TakeFailure();
     board_->Forget();
+    if (!has_own_) HEADRACE_RETURN_NOT_OK(HideTables());
     HEADRACE_RETURN_NOT_OK(ShowTables(statement));
     return PrepareText(statement);
   }
@@ -148,7 +160,8 @@ class DuckSession final : public QuerySession {
   Status ShowTables(const std::string& statement) {
     HEADRACE_ASSIGN_OR_RETURN(const std::vector<Token> tokens, Tokenize(statement, "reading SQL"));
     const bool is_query = tokens[0].IsWord("SELECT") || tokens[0].IsWord("WITH") || tokens[0].IsWord("FROM");
-    if (!is_query) HEADRACE_RETURN_NOT_OK(ShowNamed(tokens));
+    // Views of the user's keep ours, by whose names DuckDB would tell those that the statement spells otherwise.
+    if (!is_query || has_own_) HEADRACE_RETURN_NOT_OK(ShowNamed(tokens));
     if (is_query && !has_own_) HEADRACE_RETURN_NOT_OK(PassConditions(statement));
     // Null where the statement does not parse, which preparing it will say, and where it cannot be bound before its tables are known: with
     // JOIN … USING, COLUMNS or COLLATE.
@@ -201,12 +214,35 @@ class DuckSession final : public QuerySession {
     if (IsKind(opened, ErrorKind::kNotFound))
       return parts.size() == 2 && !IsDuckDBs(name.database) ? opened : Status::OK();
     HEADRACE_RETURN_NOT_OK(opened);
+    const std::string full = name.database + "." + name.table;
+    HEADRACE_RETURN_NOT_OK(CheckToldApart(full));
     HEADRACE_RETURN_NOT_OK(
         RunDuck(connection_.get(), "CREATE SCHEMA IF NOT EXISTS " + QuotedName(name.database)));
-    // Made anew each time: the table may have got other columns.
-    return RunDuck(connection_.get(), "CREATE OR REPLACE VIEW " + QuotedName(name.database) + "." +
-                                          QuotedName(name.table) + " AS SELECT * FROM paimon(" +
-                                          QuotedText(name.database + "." + name.table) + ")");
+    const std::string view = QuotedName(name.database) + "." + QuotedName(name.table);
+    // Made anew where views of the user's kept it: the table may have got other columns.
+    HEADRACE_RETURN_NOT_OK(
+        RunDuck(connection_.get(),
+                "CREATE OR REPLACE VIEW " + view + " AS SELECT * FROM paimon(" + QuotedText(full) + ")"));
+    shown_.insert_or_assign(full, view);
+    return Status::OK();
+  }
+
+  // Names that differ in case alone are one to DuckDB: one table would be read for both.
+  Status CheckToldApart(const std::string& full) const {
+    for (const auto& [shown, view] : shown_) {
+      if (shown != full && IsSameName(shown, full))
+        return Unsupported("tables ", shown, " and ", full, " differ only in case; write paimon('", full,
+                           "') for one of them");
+    }
+    return Status::OK();
+  }
+
+  // What the last statement showed. DuckDB would tell the names of these views, and not those that the next statement spells.
+  Status HideTables() {
+    for (const auto& [full, view] : shown_)
+      HEADRACE_RETURN_NOT_OK(RunDuck(connection_.get(), "DROP VIEW IF EXISTS " + view));
+    shown_.clear();
+    return Status::OK();
   }
 
   static std::string WithTexts(const AnswerShape& shape, const std::string& statement) {
@@ -226,6 +262,7 @@ class DuckSession final : public QuerySession {
   DuckDatabase database_;
   DuckConnection connection_;
   std::string used_;
+  std::map<std::string, std::string> shown_;  // views over tables: "db.table" and the view as SQL writes it
   // Views and macros were made: a table may be named where the text does not show it, and more than once.
   bool has_own_ = false;
 };

@@ -92,6 +92,7 @@ class TestRelations final : public Relations {
     if (name.database != "db") return NotFound("there is no database ", name.database);
     if (name.table == "numbers") return Make(Numbers(0, 5000), 4, 2);
     if (name.table == "odd Name") return Make(Numbers(0, 10), 1, 1);
+    if (name.table == "NUMBERS") return Make(Numbers(0, 1), 1, 1);
     if (name.table == "growing") return Make(Numbers(0, opened[name.table]), 1, 1);
     if (name.table == "damaged") return Make(Numbers(0, 10), 1, 1, Corruption("file x.parquet is damaged"));
     if (name.table == "slow")
@@ -179,6 +180,16 @@ TEST_F(QuerySessionTest, FindsTheTablesOfQueriesThatDependOnTheirColumns) {
     SetUp();
     EXPECT_EQ(Text(query), "true") << query;
   }
+}
+
+TEST_F(QuerySessionTest, ReadsNoTableForAnotherWhoseNameDiffersInCase) {
+  EXPECT_THAT(Text("SELECT * FROM db.numbers, db.\"NUMBERS\" AS b"), HasSubstr("differ only in case"));
+  EXPECT_EQ(Text("SELECT count(*) FROM db.\"NUMBERS\""), "1");
+  EXPECT_EQ(Text("SELECT count(*) FROM db.numbers"), "40000");
+  EXPECT_EQ(Text("SELECT count(*) FROM db.numbers, paimon('db.NUMBERS')"), "40000");
+  EXPECT_EQ(Text("CREATE TEMP VIEW few AS SELECT * FROM db.numbers WHERE id < 3"), "");
+  EXPECT_THAT(Text("SELECT count(*) FROM db.\"NUMBERS\""), HasSubstr("differ only in case"));
+  EXPECT_EQ(Text("SELECT count(*) FROM few"), "24");
 }
 
 TEST_F(QuerySessionTest, GivesValuesOfWhatPaimonHasNoTypeForAsText) {
