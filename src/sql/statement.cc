@@ -190,7 +190,8 @@ class HeadParser {
     }
     if (AtEnd()) return Unexpected("a query");
     insert.query = Rest();
-    at_ = std::min(Find("RETURNING"), Find("CONFLICT"));
+    const size_t conflict = Find("CONFLICT");  // a name like another, but for ON before it
+    at_ = std::min(Find("RETURNING"), tokens_[conflict - 1].IsWord("ON") ? conflict : tokens_.size() - 1);
     if (!AtEnd()) return Refused("an INSERT here ends with its query");
     return insert;
   }

@@ -112,6 +112,7 @@ TEST(ParseStatement, TakesNoConditionOrValueThatLeadsOutOfItsParentheses) {
 TEST(ParseStatement, NamesWhatItDoesNotTake) {
   EXPECT_THAT(ErrorOf("INSERT OVERWRITE t SELECT 1"), HasSubstr("OVERWRITE at line 1, column 8"));
   EXPECT_THAT(ErrorOf("INSERT INTO t SELECT 1 RETURNING a"), HasSubstr("RETURNING"));
+  EXPECT_THAT(ErrorOf("INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING"), HasSubstr("CONFLICT"));
   EXPECT_THAT(ErrorOf("DELETE FROM t USING u WHERE 1"), HasSubstr("USING"));
   EXPECT_THAT(ErrorOf("UPDATE t SET a = 1 FROM u"), HasSubstr("FROM"));
   EXPECT_THAT(ErrorOf("UPDATE t SET a"), HasSubstr("'='"));
