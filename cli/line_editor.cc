@@ -35,7 +35,8 @@ class EditLineEditor final : public LineEditor {
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_SIGNAL, 0);
     el_set(edit_, EL_GETCFN, OnReadCharacter);
-    el_set(edit_, EL_ADDFN, "headrace-complete", "Complete the word", OnComplete);
+    // The wide form: the narrow one leaks copies of both texts.
+    el_wset(edit_, EL_ADDFN, L"headrace-complete", L"Complete the word", OnComplete);
     el_set(edit_, EL_BIND, "^I", "headrace-complete", nullptr);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     history_ = history_init();
