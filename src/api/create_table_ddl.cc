@@ -9,28 +9,30 @@
 #include "api/create_table_text.h"
 #include "base/error.h"
 #include "headrace/engine.h"
-#include "sql/tokens.h"
+#include "sql/token_cursor.h"
 
 namespace headrace {
 namespace {
 
+constexpr char kReading[] = "reading CREATE TABLE";
+
 // Reads the statement from left to right; one method a clause.
-class CreateTableParser {
+class CreateTableParser : TokenCursor {
  public:
   CreateTableParser(std::string_view text, std::vector<Token> tokens)
-      : text_(text), tokens_(std::move(tokens)) {}
+      : TokenCursor(kReading, text, std::move(tokens)) {}
 
   // Without columns: the head of CREATE TABLE … AS.
   Result<TableDefinition> Parse(bool with_columns, std::string* name) {
     HEADRACE_RETURN_NOT_OK(ExpectWord("CREATE"));
-    if (IsWord("TEMPORARY")) return Refused("a TEMPORARY table has no place on disk");
+    if (Is("TEMPORARY")) return Refused("a TEMPORARY table has no place on disk");
     HEADRACE_RETURN_NOT_OK(ExpectWord("TABLE"));
-    if (TakeWord("IF")) {
+    if (Take({"IF"})) {
       HEADRACE_RETURN_NOT_OK(ExpectWord("NOT"));
       HEADRACE_RETURN_NOT_OK(ExpectWord("EXISTS"));
     }
     HEADRACE_ASSIGN_OR_RETURN(*name, ParseQualifiedName());
-    if (with_columns || IsPunctuation("(")) HEADRACE_RETURN_NOT_OK(ParseElements());
+    if (with_columns || IsMark("(")) HEADRACE_RETURN_NOT_OK(ParseElements());
     if (!with_columns && !definition_.columns.empty()) {
       return Unsupported(
           "reading CREATE TABLE … AS: the columns are those of the query; list a PRIMARY KEY at most, and "
@@ -38,88 +40,47 @@ class CreateTableParser {
           "types in the query");
     }
     HEADRACE_RETURN_NOT_OK(ParseClauses());
-    TakePunctuation(";");
-    if (Next().kind != TokenKind::kEnd) return Unexpected("the end of the statement");
+    TakeMark(";");
+    HEADRACE_RETURN_NOT_OK(ExpectEnd());
     return definition_;
   }
 
  private:
-  const Token& Next() const { return tokens_[at_]; }
-  bool IsWord(std::string_view word) const { return Next().IsWord(word); }
-  bool IsPunctuation(std::string_view mark) const { return Next().IsPunctuation(mark); }
-  bool TakeWord(std::string_view word) {
-    if (!IsWord(word)) return false;
-    ++at_;
-    return true;
-  }
-  bool TakePunctuation(std::string_view mark) {
-    if (!IsPunctuation(mark)) return false;
-    ++at_;
-    return true;
-  }
-
-  Status Unexpected(std::string_view wanted) const {
-    return Invalid("reading CREATE TABLE: expected ", wanted, " at ", PlaceOf(text_, Next().offset),
-                   ", found ", Next().text);
-  }
-  Status Refused(std::string_view why) const {
-    return Unsupported("reading CREATE TABLE: ", Next().text, " at ", PlaceOf(text_, Next().offset), ": ",
-                       why);
-  }
-  Status ExpectWord(std::string_view word) { return TakeWord(word) ? Status::OK() : Unexpected(word); }
-  Status ExpectPunctuation(std::string_view mark) {
-    return TakePunctuation(mark) ? Status::OK() : Unexpected("'" + std::string(mark) + "'");
-  }
-
-  Result<std::string> ParseName() {
-    if (Next().kind != TokenKind::kWord && Next().kind != TokenKind::kQuotedName) return Unexpected("a name");
-    return tokens_[at_++].text;
-  }
-
-  Result<std::string> ParseString() {
-    if (Next().kind != TokenKind::kString) return Unexpected("a text in single quotes");
-    return tokens_[at_++].text;
-  }
-
   // catalog.db.table and db.table both give "db.table".
   Result<std::string> ParseQualifiedName() {
-    std::vector<std::string> parts;
-    do {
-      HEADRACE_ASSIGN_OR_RETURN(std::string part, ParseName());
-      parts.push_back(std::move(part));
-    } while (TakePunctuation("."));
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> parts, ParseNames());
     if (parts.size() > 3) return Unexpected("a name of at most three parts");
     return parts.size() == 1 ? parts[0] : parts[parts.size() - 2] + "." + parts.back();
   }
 
   Result<std::vector<std::string>> ParseNameList() {
-    HEADRACE_RETURN_NOT_OK(ExpectPunctuation("("));
+    HEADRACE_RETURN_NOT_OK(ExpectMark("("));
     std::vector<std::string> names;
     do {
       HEADRACE_ASSIGN_OR_RETURN(std::string name, ParseName());
       names.push_back(std::move(name));
-    } while (TakePunctuation(","));
-    HEADRACE_RETURN_NOT_OK(ExpectPunctuation(")"));
+    } while (TakeMark(","));
+    HEADRACE_RETURN_NOT_OK(ExpectMark(")"));
     return names;
   }
 
   Status ParseElements() {
-    HEADRACE_RETURN_NOT_OK(ExpectPunctuation("("));
+    HEADRACE_RETURN_NOT_OK(ExpectMark("("));
     do {
       HEADRACE_RETURN_NOT_OK(ParseElement());
-    } while (TakePunctuation(","));
-    return ExpectPunctuation(")");
+    } while (TakeMark(","));
+    return ExpectMark(")");
   }
 
   Status ParseElement() {
-    if (IsWord("WATERMARK"))
+    if (Is("WATERMARK"))
       return Refused("a watermark belongs to a streaming job, not to a table's files; leave it out");
-    if (IsWord("PERIOD")) return Refused("not a part of a Paimon table");
-    if (TakeWord("CONSTRAINT")) {
+    if (Is("PERIOD")) return Refused("not a part of a Paimon table");
+    if (Take({"CONSTRAINT"})) {
       HEADRACE_RETURN_NOT_OK(ParseName().status());
       return ParsePrimaryKey();
     }
-    if (IsWord("PRIMARY")) return ParsePrimaryKey();
+    if (Is("PRIMARY")) return ParsePrimaryKey();
     return ParseColumn();
   }
 
@@ -130,7 +91,7 @@ class CreateTableParser {
   }
 
   Status ParseEnforcement() {
-    if (!TakeWord("NOT")) return Unexpected("NOT ENFORCED");
+    if (!Take({"NOT"})) return Unexpected("NOT ENFORCED");
     return ExpectWord("ENFORCED");
   }
 
@@ -146,13 +107,13 @@ class CreateTableParser {
   Status ParseColumn() {
     const size_t start = Next().offset;
     HEADRACE_ASSIGN_OR_RETURN(std::string name, ParseName());
-    if (IsWord("AS")) return Refused("a computed column is not stored; leave it out");
+    if (Is("AS")) return Refused("a computed column is not stored; leave it out");
     size_t end = start;
     int depth = 0;
-    while (Next().kind != TokenKind::kEnd) {
-      if (depth == 0 && (IsPunctuation(",") || IsPunctuation(")"))) break;
-      if (depth == 0 && IsWord("METADATA")) return Refused("a metadata column is not stored; leave it out");
-      if (depth == 0 && IsWord("PRIMARY")) {
+    while (!AtEnd()) {
+      if (depth == 0 && (IsMark(",") || IsMark(")"))) break;
+      if (depth == 0 && Is("METADATA")) return Refused("a metadata column is not stored; leave it out");
+      if (depth == 0 && Is("PRIMARY")) {
         AppendColumn(start, end);
         at_ += 1;
         HEADRACE_RETURN_NOT_OK(ExpectWord("KEY"));
@@ -160,8 +121,8 @@ class CreateTableParser {
         HEADRACE_RETURN_NOT_OK(ParseEnforcement());
         return ParseTrailingComment();
       }
-      if (IsPunctuation("(") || IsPunctuation("<")) ++depth;
-      if (IsPunctuation(")") || IsPunctuation(">")) --depth;
+      if (IsMark("(") || IsMark("<")) ++depth;
+      if (IsMark(")") || IsMark(">")) --depth;
       end = Next().end;
       ++at_;
     }
@@ -171,7 +132,7 @@ class CreateTableParser {
 
   Status ParseTrailingComment() {
     const size_t start = Next().offset;
-    if (!TakeWord("COMMENT")) return Status::OK();
+    if (!Take({"COMMENT"})) return Status::OK();
     const size_t end = Next().end;
     HEADRACE_RETURN_NOT_OK(ParseString().status());
     definition_.columns += " " + std::string(text_.substr(start, end - start));
@@ -184,44 +145,40 @@ class CreateTableParser {
   }
 
   Status ParseClauses() {
-    if (TakeWord("COMMENT")) {
+    if (Take({"COMMENT"})) {
       HEADRACE_ASSIGN_OR_RETURN(definition_.comment, ParseString());
     }
-    if (IsWord("DISTRIBUTED")) return Refused("use the options 'bucket' and 'bucket-key'");
-    if (TakeWord("PARTITIONED")) {
+    if (Is("DISTRIBUTED")) return Refused("use the options 'bucket' and 'bucket-key'");
+    if (Take({"PARTITIONED"})) {
       HEADRACE_RETURN_NOT_OK(ExpectWord("BY"));
       HEADRACE_ASSIGN_OR_RETURN(definition_.partition_by, ParseNameList());
     }
-    if (TakeWord("WITH")) HEADRACE_RETURN_NOT_OK(ParseOptions());
-    if (IsWord("LIKE") || IsWord("AS"))
-      return Refused("only a statement that lists its own columns is understood");
+    if (Take({"WITH"})) HEADRACE_RETURN_NOT_OK(ParseOptions());
+    if (Is("LIKE") || Is("AS")) return Refused("only a statement that lists its own columns is understood");
     return Status::OK();
   }
 
   Status ParseOptions() {
-    HEADRACE_RETURN_NOT_OK(ExpectPunctuation("("));
+    HEADRACE_RETURN_NOT_OK(ExpectMark("("));
     do {
       HEADRACE_ASSIGN_OR_RETURN(std::string key, ParseString());
-      HEADRACE_RETURN_NOT_OK(ExpectPunctuation("="));
+      HEADRACE_RETURN_NOT_OK(ExpectMark("="));
       HEADRACE_ASSIGN_OR_RETURN(std::string value, ParseString());
       // Flink's name for the kind of table; a Paimon catalog's tables do not store it.
       if (key == "connector" && value == "paimon") continue;
       if (!definition_.options.emplace(key, value).second)
         return Unexpected("each option once; '" + key + "' is given twice before this place");
-    } while (TakePunctuation(","));
-    return ExpectPunctuation(")");
+    } while (TakeMark(","));
+    return ExpectMark(")");
   }
 
-  std::string_view text_;
-  std::vector<Token> tokens_;
-  size_t at_ = 0;
   TableDefinition definition_;
 };
 
 }  // namespace
 
 Result<TableDefinition> ParseTableDefinition(std::string_view ddl, bool with_columns, std::string* name) {
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(ddl, "reading CREATE TABLE"));
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenize(ddl, kReading));
   return CreateTableParser(ddl, std::move(tokens)).Parse(with_columns, name);
 }
 

@@ -2,19 +2,20 @@
 #include "sql/statement.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <utility>
 
 #include "sql/alter_table.h"
-#include "sql/tokens.h"
+#include "sql/token_cursor.h"
 
 namespace headrace {
 namespace {
 
 constexpr char kReading[] = "reading SQL";
 
-class HeadParser {
+class HeadParser : TokenCursor {
  public:
-  HeadParser(std::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {
+  HeadParser(std::string_view text, std::vector<Token> tokens)
+      : TokenCursor(kReading, text, std::move(tokens)) {
     // A ';' that closes the statement is no part of it.
     while (tokens_.size() > 1 && tokens_[tokens_.size() - 2].IsPunctuation(";"))
       tokens_.erase(tokens_.end() - 2);
@@ -36,35 +37,6 @@ class HeadParser {
   }
 
  private:
-  const Token& Next() const { return tokens_[at_]; }
-  const Token& After(size_t count) const { return tokens_[std::min(at_ + count, tokens_.size() - 1)]; }
-  bool AtEnd() const { return Next().kind == TokenKind::kEnd; }
-
-  // Whether these words come next.
-  bool Words(std::initializer_list<std::string_view> words) const {
-    size_t i = 0;
-    return std::all_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return After(i++).IsWord(word); });
-  }
-  bool Take(std::initializer_list<std::string_view> words) {
-    if (!Words(words)) return false;
-    at_ += words.size();
-    return true;
-  }
-  bool TakeMark(std::string_view mark) {
-    if (!Next().IsPunctuation(mark)) return false;
-    ++at_;
-    return true;
-  }
-
-  Status Unexpected(std::string_view wanted) const {
-    return Invalid(kReading, ": expected ", wanted, " at ", PlaceOf(text_, Next().offset), ", found ",
-                   Next().text);
-  }
-  Status Refused(std::string_view why) const {
-    return Unsupported(kReading, ": ", Next().text, " at ", PlaceOf(text_, Next().offset), ": ", why);
-  }
-
   // Parts of a statement become parts of a query in parentheses, out of which none may lead.
   Status CheckClosings() {
     int depth = 0;
@@ -127,22 +99,12 @@ class HeadParser {
     return found;
   }
 
-  Result<std::string> ParseName() {
-    if (Next().kind != TokenKind::kWord && Next().kind != TokenKind::kQuotedName) return Unexpected("a name");
-    return tokens_[at_++].text;
-  }
-
+  // Of catalog.db.table the last two count.
   Result<std::string> ParseTableName() {
-    HEADRACE_ASSIGN_OR_RETURN(std::string table, ParseName());
-    std::string database;
-    while (TakeMark(".")) {
-      database = std::move(table);
-      HEADRACE_ASSIGN_OR_RETURN(table, ParseName());
-    }
-    return database.empty() ? table : database + "." + table;
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<std::string> names, ParseNames());
+    const size_t count = names.size();
+    return count == 1 || names[count - 2].empty() ? names.back() : names[count - 2] + "." + names.back();
   }
-
-  Status ExpectEnd() const { return AtEnd() ? Status::OK() : Unexpected("the end of the statement"); }
 
   Result<Statement> ParseCreateTable() {
     CreateTableText create;
@@ -176,7 +138,7 @@ class HeadParser {
     if (Words({"OVERWRITE"})) return Refused("overwriting is not built; delete the rows first");
     if (Words({"OR"}))
       return Refused("an INSERT into a table with a primary key replaces the row of that key as it is");
-    if (!Take({"INTO"})) return Unexpected("INTO");
+    HEADRACE_RETURN_NOT_OK(ExpectWord("INTO"));
     HEADRACE_ASSIGN_OR_RETURN(insert.name, ParseTableName());
     const Token& inner = After(1);
     if (Next().IsPunctuation("(") && !inner.IsWord("SELECT") && !inner.IsWord("WITH") &&
@@ -186,7 +148,7 @@ class HeadParser {
         HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
         insert.columns.push_back(std::move(column));
       } while (TakeMark(","));
-      if (!TakeMark(")")) return Unexpected("')'");
+      HEADRACE_RETURN_NOT_OK(ExpectMark(")"));
     }
     if (AtEnd()) return Unexpected("a query");
     insert.query = Rest();
@@ -231,10 +193,10 @@ class HeadParser {
     Take({"UPDATE"});
     HEADRACE_ASSIGN_OR_RETURN(update.name, ParseTableName());
     update.alias = ParseAlias();
-    if (!Take({"SET"})) return Unexpected("SET");
+    HEADRACE_RETURN_NOT_OK(ExpectWord("SET"));
     do {
       HEADRACE_ASSIGN_OR_RETURN(std::string column, ParseName());
-      if (!TakeMark("=")) return Unexpected("'='");
+      HEADRACE_RETURN_NOT_OK(ExpectMark("="));
       const size_t end = std::min({Find("WHERE", ","), FindFrom(), Find("RETURNING")});
       std::string value = TextTo(end);
       if (value.empty()) return Unexpected("a value");
@@ -287,10 +249,6 @@ class HeadParser {
     HEADRACE_RETURN_NOT_OK(ExpectEnd());
     return use;
   }
-
-  std::string_view text_;
-  std::vector<Token> tokens_;
-  size_t at_ = 0;
 };
 
 // DuckDB knows names in "…" alone. Of the same length, so that places stay what they are.
