@@ -95,21 +95,19 @@ class Alteration {
   template <typename Edit>
   Status EditInside(DataType* type, const ColumnPath& path, size_t at, const Edit& edit) const {
     if (type->root == TypeRoot::kRow) return EditFields(&type->fields, path, at, edit);
-    const bool array = type->root == TypeRoot::kArray && path[at] == kElement;
-    const bool map = type->root == TypeRoot::kMap && path[at] == kValue;
-    if (!array && !map)
-      return Refused("there is no column ", Text(path), ": ",
-                     Text(ColumnPath(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(at))), " is ",
-                     ToSql(*type), ", which holds no '", path[at],
-                     "'; a ROW has its fields, an ARRAY 'element', a MAP 'value'");
-    std::shared_ptr<const DataType>& held = array ? type->element : type->value;
+    std::shared_ptr<const DataType>* held = HeldBy(type, path[at]);
+    if (held == nullptr) return HoldsNone(*type, path, at);
     if (at + 1 == path.size())
       return Refused("column ", Text(path), ": the ", path[at], " of ", ToSql(*type),
                      " itself can only get another type");
-    DataType inner = *held;
-    HEADRACE_RETURN_NOT_OK(EditInside(&inner, path, at + 1, edit));
-    held = std::make_shared<const DataType>(std::move(inner));
-    return Status::OK();
+    return EditHeld(held, [&](DataType* inner) { return EditInside(inner, path, at + 1, edit); });
+  }
+
+  Status HoldsNone(const DataType& type, const ColumnPath& path, size_t at) const {
+    return Refused("there is no column ", Text(path), ": ",
+                   Text(ColumnPath(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(at))), " is ",
+                   ToSql(type), ", which holds no '", path[at],
+                   "'; a ROW has its fields, an ARRAY 'element', a MAP 'value'");
   }
 
   // Calls `edit` with the field of the path.
@@ -122,47 +120,42 @@ class Alteration {
     });
   }
 
-  // The same with the type of a field, of elements or of values.
+  // Calls `edit` with the type of a field, of elements or of values.
   template <typename Edit>
   Status EditType(const ColumnPath& path, const Edit& edit) {
     HEADRACE_RETURN_NOT_OK(CheckPath(path));
-    size_t held = 0;  // names at the path's end that stand for elements or values
-    ColumnPath field = path;
-    while (field.size() > 1 && HoldsElements(field)) {
-      field.pop_back();
-      ++held;
-    }
-    return EditField(field, [&](DataField* found) { return EditHeld(&found->type, held, edit); });
-  }
-
-  // Whether the last name of a path is no field of a ROW.
-  bool HoldsElements(const ColumnPath& path) const {
-    const std::vector<DataField>* fields = &schema_.fields;
-    const DataType* type = nullptr;
-    for (size_t at = 0; at < path.size(); ++at) {
-      if (type != nullptr && type->root != TypeRoot::kRow) {
-        const bool array = type->root == TypeRoot::kArray && path[at] == kElement;
-        const bool map = type->root == TypeRoot::kMap && path[at] == kValue;
-        if (!array && !map) return false;
-        if (at + 1 == path.size()) return true;
-        type = array ? type->element.get() : type->value.get();
-        continue;
-      }
-      if (type != nullptr) fields = &type->fields;
-      const int index = IndexOf(*fields, path[at]);
-      if (index < 0) return false;
-      type = &(*fields)[static_cast<size_t>(index)].type;
-    }
-    return false;
+    return EditTypeIn(&schema_.fields, path, 0, edit);
   }
 
   template <typename Edit>
-  Status EditHeld(DataType* type, size_t held, const Edit& edit) const {
-    if (held == 0) return edit(type);
-    std::shared_ptr<const DataType>& inner = type->root == TypeRoot::kArray ? type->element : type->value;
-    DataType copy = *inner;
-    HEADRACE_RETURN_NOT_OK(EditHeld(&copy, held - 1, edit));
-    inner = std::make_shared<const DataType>(std::move(copy));
+  Status EditTypeIn(std::vector<DataField>* fields, const ColumnPath& path, size_t at,
+                    const Edit& edit) const {
+    const int index = IndexOf(*fields, path[at]);
+    if (index < 0) return NoSuchColumn(path, *fields);
+    return EditTypeAt(&(*fields)[static_cast<size_t>(index)].type, path, at + 1, edit);
+  }
+
+  template <typename Edit>
+  Status EditTypeAt(DataType* type, const ColumnPath& path, size_t at, const Edit& edit) const {
+    if (at == path.size()) return edit(type);
+    if (type->root == TypeRoot::kRow) return EditTypeIn(&type->fields, path, at, edit);
+    std::shared_ptr<const DataType>* held = HeldBy(type, path[at]);
+    if (held == nullptr) return HoldsNone(*type, path, at);
+    return EditHeld(held, [&](DataType* inner) { return EditTypeAt(inner, path, at + 1, edit); });
+  }
+
+  // What an ARRAY calls 'element' and a MAP 'value'; null where a type holds nothing of that name.
+  static std::shared_ptr<const DataType>* HeldBy(DataType* type, const std::string& name) {
+    if (type->root == TypeRoot::kArray && name == kElement) return &type->element;
+    return type->root == TypeRoot::kMap && name == kValue ? &type->value : nullptr;
+  }
+
+  // Types that are held are shared and never changed: an edited copy takes the place.
+  template <typename Edit>
+  static Status EditHeld(std::shared_ptr<const DataType>* held, const Edit& edit) {
+    DataType inner = **held;
+    HEADRACE_RETURN_NOT_OK(edit(&inner));
+    *held = std::make_shared<const DataType>(std::move(inner));
     return Status::OK();
   }
 
