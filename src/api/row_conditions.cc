@@ -54,20 +54,6 @@ std::optional<Value> ValueOf(const SqlConstant& constant, const DataType& type) 
   return std::move(value).ValueUnsafe();
 }
 
-RowCondition::Is IsOf(ColumnCondition::Is is) {
-  switch (is) {
-    case ColumnCondition::Is::kEqual: return RowCondition::Is::kEqual;
-    case ColumnCondition::Is::kLess: return RowCondition::Is::kLess;
-    case ColumnCondition::Is::kLessOrEqual: return RowCondition::Is::kLessOrEqual;
-    case ColumnCondition::Is::kGreater: return RowCondition::Is::kGreater;
-    case ColumnCondition::Is::kGreaterOrEqual: return RowCondition::Is::kGreaterOrEqual;
-    case ColumnCondition::Is::kIn: return RowCondition::Is::kIn;
-    case ColumnCondition::Is::kNull: return RowCondition::Is::kNull;
-    case ColumnCondition::Is::kNotNull: return RowCondition::Is::kNotNull;
-  }
-  return RowCondition::Is::kNotNull;
-}
-
 }  // namespace
 
 std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields,
@@ -76,7 +62,7 @@ std::optional<RowCondition> RowConditionOf(const std::vector<DataField>& fields,
     return IsSameName(each.name, condition.column);
   });
   if (field == fields.end()) return std::nullopt;
-  RowCondition of_row{field->name, IsOf(condition.is), {}};
+  RowCondition of_row{field->name, condition.is, {}};
   for (const SqlConstant& constant : condition.constants) {
     std::optional<Value> value = ValueOf(constant, field->type);
     if (!value) return std::nullopt;

@@ -235,7 +235,9 @@ Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot
     return planner.Add(std::move(entry));
   }));
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, std::move(planner).Finish(index, view));
-  if (pruner.prunes()) HEADRACE_RETURN_NOT_OK(PruneAsTheyAre(pruner, &splits));
+  // Without a primary key the statistics of values have decided already.
+  if (pruner.prunes() && table.schema->has_primary_key())
+    HEADRACE_RETURN_NOT_OK(PruneAsTheyAre(pruner, &splits));
   return splits;
 }
 

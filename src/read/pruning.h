@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "catalog/table.h"
 #include "format/column_stats.h"
+#include "format/comparison.h"
 #include "format/manifest.h"
 #include "read/key_bucket.h"
 
@@ -20,7 +21,7 @@ namespace headrace {
 
 // What a column of all wanted rows is. Values have the column's type and are not null; a row whose column is null meets only kNull.
 struct RowCondition {
-  enum class Is { kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kIn, kNull, kNotNull };
+  using Is = Comparison;
   std::string column;  // of the table
   Is is = Is::kEqual;
   std::vector<Value> values = {};  // one; several for kIn; none for kNull and kNotNull

@@ -14,6 +14,7 @@
 #include <arrow/type_fwd.h>
 
 #include "base/error.h"
+#include "format/comparison.h"
 
 namespace headrace {
 
@@ -30,7 +31,7 @@ struct SqlConstant {
 };
 
 struct ColumnCondition {
-  enum class Is { kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kIn, kNull, kNotNull };
+  using Is = Comparison;
   std::string column;  // as written; DuckDB finds columns whatever their case
   Is is = Is::kEqual;
   std::vector<SqlConstant> constants = {};  // one; several for kIn; none for kNull and kNotNull
