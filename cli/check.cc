@@ -57,6 +57,7 @@ std::string Summary(const CheckReport& report, const CheckOptions& options) {
   text += "; looked at " + Counted(looked_at.snapshots, "snapshot") + ", " +
           Counted(looked_at.manifests, "manifest") + ", " + Counted(looked_at.files, "data file");
   if (options.data || options.changelog) text += ", " + Counted(looked_at.rows, "row");
+  if (looked_at.replayed > 0) text += ", replayed the changes of " + Counted(looked_at.replayed, "snapshot");
   const int64_t told = static_cast<int64_t>(report.findings.size());
   const int64_t all = report.damages + report.warnings + report.notes;
   if (told < all) text += " (" + Counted(all - told, "finding") + " beyond --max-findings not shown)";

@@ -6,15 +6,14 @@
 #include <fstream>
 #include <memory>
 
-#include <arrow/buffer.h>
-#include <arrow/io/memory.h>
 #include <arrow/record_batch.h>
 #include <unistd.h>
 
+#include "cli/demo_chain.h"
+#include "cli/demo_text.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "headrace/ingest.h"
-#include "headrace/rows.h"
 
 namespace headrace::cli {
 namespace {
@@ -36,24 +35,6 @@ constexpr Step kSteps[] = {
     {"DELETE",
      R"({"before":{"customer_id":8821,"name":"Marina Costa","email":"marina@example.com","plan":"pro","address":"Rua das Acácias 120"},"after":null,"op":"d"})"},
 };
-
-// JSON lines of a batch, each behind `indent`.
-Result<std::string> TextOf(const arrow::RecordBatch& batch, const std::string& indent) {
-  ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::io::BufferOutputStream::Create());
-  ARROW_ASSIGN_OR_RAISE(std::unique_ptr<RowSink> sink,
-                        OpenRowSink(RowFormat::kJsonLines, batch.schema(), buffer));
-  ARROW_RETURN_NOT_OK(sink->Write(batch));
-  ARROW_RETURN_NOT_OK(sink->Close());
-  ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Buffer> bytes, buffer->Finish());
-  std::string text;
-  bool line_start = true;
-  for (const char c : bytes->ToString()) {
-    if (line_start) text += indent;
-    text += c;
-    line_start = c == '\n';
-  }
-  return text;
-}
 
 Status PrintChanges(ChangeReader* changes, const std::string& indent) {
   while (true) {
@@ -229,25 +210,35 @@ class DemoFolder {
   bool own_;
 };
 
-Result<int> Run(const std::string& asked_folder, Session& session) {
+Result<int> Run(const std::string& asked_folder, bool chain, Session& session) {
   ARROW_ASSIGN_OR_RAISE(const DemoFolder folder, DemoFolder::Make(asked_folder));
   EngineOptions options;
   options.warehouse = folder.path() + "/warehouse";
   ARROW_ASSIGN_OR_RAISE(std::unique_ptr<Engine> engine, Engine::Open(options));
-  ARROW_RETURN_NOT_OK(Demo(folder.path(), engine.get()).Play());
-  if (!asked_folder.empty()) session.Note("\nthe table stays in " + options.warehouse);
+  ARROW_RETURN_NOT_OK(chain ? PlayChain(folder.path(), engine.get())
+                            : Demo(folder.path(), engine.get()).Play());
+  if (!asked_folder.empty())
+    session.Note((chain ? "\nthe tables stay in " : "\nthe table stays in ") + options.warehouse);
   return kDone;
 }
 
 }  // namespace
 
 void AddDemo(CLI::App* app, Chosen* chosen) {
-  auto folder = std::make_shared<std::string>();
+  struct Arguments {
+    std::string folder;
+    bool chain = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
   CLI::App* sub =
       app->add_subcommand("demo", "Play the worked example: four changes of one row, step by step");
-  sub->add_option("--keep", *folder, "Play in this empty folder and leave the table there")->type_name("DIR");
-  sub->footer("\nExample:\n  headrace demo --keep /tmp/demo");
-  OnGiven(sub, chosen, [folder](Session& session) { return Run(*folder, session); });
+  sub->add_flag("--chain", arguments->chain,
+                "Play continuous SQL instead: customers and orders, joined, and summed up");
+  sub->add_option("--keep", arguments->folder, "Play in this empty folder and leave the tables there")
+      ->type_name("DIR");
+  sub->footer("\nExamples:\n  headrace demo --chain\n  headrace demo --keep /tmp/demo");
+  OnGiven(sub, chosen,
+          [arguments](Session& session) { return Run(arguments->folder, arguments->chain, session); });
 }
 
 }  // namespace headrace::cli

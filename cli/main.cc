@@ -37,13 +37,16 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* global) {
                   "The folder that holds <database>.db/<table> (default ./warehouse)")
       ->envname("HEADRACE_WAREHOUSE")
       ->type_name("DIR");
-  app->add_option("--memory", global->memory, "Budget of all write buffers")
+  app->add_option(
+         "--memory", global->memory,
+         "Budget of all write buffers; lookups keep up to a quarter of it besides, and the queries of sql "
+         "and run have as much again")
       ->type_name("SIZE")
       ->capture_default_str();
   app->add_option("--spill-dir", global->spill_directory,
                   "Where rows wait when memory is short (default: the folder for temporary files)")
       ->type_name("DIR");
-  app->add_option("--threads", global->threads, "Threads for compactions beside the writer")
+  app->add_option("--threads", global->threads, "Threads for compactions beside the writer, and of a query")
       ->type_name("N")
       ->check(WholeNumber(0, 256))
       ->capture_default_str();
@@ -87,6 +90,7 @@ int Main(int argc, char** argv) {
   AddCreate(&app, &chosen);
   AddAlter(&app, &chosen);
   AddIngest(&app, &chosen);
+  AddSync(&app, &chosen);
   AddRead(&app, &chosen);
   AddGet(&app, &chosen);
   AddChanges(&app, &chosen);
@@ -97,6 +101,7 @@ int Main(int argc, char** argv) {
   AddCheck(&app, &chosen);
   AddWhy(&app, &chosen);
   AddSql(&app, &chosen);
+  AddRun(&app, &chosen);
   AddDemo(&app, &chosen);
   AddCompletion(&app, &chosen);
   AddHelp(&app, &chosen);

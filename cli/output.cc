@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 
@@ -33,6 +35,12 @@ Result<RowFormat> FormatOf(const OutputOptions& options) {
   return isatty(STDOUT_FILENO) ? RowFormat::kTable : RowFormat::kJsonLines;
 }
 
+void AddForms(CLI::App* sub, OutputOptions* options, const char* forms) {
+  sub->add_option("--format", options->format, forms)->type_name("FORMAT");
+  sub->add_option("-o,--output", options->file, "Write to a file; its extension tells the format")
+      ->type_name("FILE");
+}
+
 }  // namespace
 
 int TerminalWidthFor(const OutputOptions& options) {
@@ -40,10 +48,11 @@ int TerminalWidthFor(const OutputOptions& options) {
 }
 
 void AddOutputOptions(CLI::App* sub, OutputOptions* options) {
-  sub->add_option("--format", options->format, "table, jsonl, csv, parquet, arrow or arrow-stream")
-      ->type_name("FORMAT");
-  sub->add_option("-o,--output", options->file, "Write to a file; its extension tells the format")
-      ->type_name("FILE");
+  AddForms(sub, options, "table, jsonl, csv, parquet, arrow or arrow-stream");
+}
+
+void AddChangesOutput(CLI::App* sub, OutputOptions* options) {
+  AddForms(sub, options, "debezium-json, table, jsonl, csv, parquet, arrow or arrow-stream");
 }
 
 Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
@@ -57,6 +66,13 @@ Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
                         options.file.empty() ? OpenStandardOutput() : OpenOutputFile(options.file));
   return OpenRowSink(format, std::move(schema), std::move(stream),
                      options.file.empty() ? TerminalWidth() : 0);
+}
+
+std::shared_ptr<arrow::RecordBatch> TakeRows(std::shared_ptr<arrow::RecordBatch> batch, int64_t* left) {
+  if (*left < 0) return batch;
+  batch = batch->Slice(0, std::min(*left, batch->num_rows()));
+  *left -= batch->num_rows();
+  return batch;
 }
 
 Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch) {

@@ -17,12 +17,17 @@ struct OutputOptions {
 };
 
 void AddOutputOptions(CLI::App* sub, OutputOptions* options);
+// The same with debezium-json among the forms.
+void AddChangesOutput(CLI::App* sub, OutputOptions* options);
 
 Result<std::unique_ptr<RowSink>> OpenOutput(const OutputOptions& options,
                                             std::shared_ptr<arrow::Schema> schema);
 
 // Columns of the terminal that the output goes to when nothing else is asked for; 0: it goes elsewhere.
 int TerminalWidthFor(const OutputOptions& options);
+
+// Cuts a batch so that at most `*left` rows remain; -1 is no limit.
+std::shared_ptr<arrow::RecordBatch> TakeRows(std::shared_ptr<arrow::RecordBatch> batch, int64_t* left);
 
 // Writes one small batch whole.
 Status PrintBatch(const OutputOptions& options, const arrow::RecordBatch& batch);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -44,6 +45,12 @@ class DescriptorStream final : public arrow::io::OutputStream {
     return Status::OK();
   }
 
+  Status Flush() override {
+    // Pipes and terminals have nothing to make durable.
+    if (::fdatasync(descriptor_) == 0 || errno == EINVAL || errno == EROFS) return Status::OK();
+    return Failed(name_, "making durable");
+  }
+
   Status Close() override {
     if (descriptor_ < 0) return Status::OK();
     const int descriptor = std::exchange(descriptor_, -1);
@@ -64,7 +71,36 @@ class DescriptorStream final : public arrow::io::OutputStream {
   int64_t position_ = 0;
 };
 
+// The bytes up to the end of the last whole line.
+Result<int64_t> WholeLines(int descriptor, const std::string& path) {
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0) return Failed(path, "reading");
+  int64_t end = info.st_size;
+  char chunk[4096];
+  while (end > 0) {
+    const int64_t begin = std::max<int64_t>(0, end - static_cast<int64_t>(sizeof(chunk)));
+    const ssize_t got = ::pread(descriptor, chunk, end - begin, begin);
+    if (got != end - begin) return Failed(path, "reading");
+    const void* line_end = ::memrchr(chunk, '\n', got);
+    if (line_end != nullptr) return begin + (static_cast<const char*>(line_end) - chunk) + 1;
+    end = begin;
+  }
+  return 0;
+}
+
 }  // namespace
+
+Result<std::shared_ptr<arrow::io::OutputStream>> OpenForMoreLines(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) return OpenOutputFile(path);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return Failed(path, "opening");
+  auto stream = std::make_shared<DescriptorStream>(descriptor, path, "");
+  ARROW_ASSIGN_OR_RAISE(const int64_t end, WholeLines(descriptor, path));
+  if (::ftruncate(descriptor, end) != 0 || ::lseek(descriptor, end, SEEK_SET) < 0)
+    return Failed(path, "going on with");
+  return stream;
+}
 
 Result<std::shared_ptr<arrow::io::OutputStream>> OpenStandardOutput() {
   const int copy = ::dup(STDOUT_FILENO);

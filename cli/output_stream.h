@@ -18,4 +18,7 @@ Result<std::shared_ptr<arrow::io::OutputStream>> OpenStandardOutput();
 
 Result<std::shared_ptr<arrow::io::OutputStream>> OpenOutputFile(const std::string& path);
 
+// Goes on behind the last whole line of a file, in place: what a killed run left of a line is cut off. Flushing makes it durable.
+Result<std::shared_ptr<arrow::io::OutputStream>> OpenForMoreLines(const std::string& path);
+
 }  // namespace headrace::cli

@@ -37,6 +37,7 @@ Result<Engine*> Session::engine(const std::string& table) {
       Note("warehouse: " + options.warehouse + " (--warehouse DIR or HEADRACE_WAREHOUSE names another)");
     }
     ARROW_ASSIGN_OR_RAISE(options.memory_bytes, ParseBytes(global_.memory));
+    options.lookup_cache_bytes = options.memory_bytes / 4;
     options.spill_directory = global_.spill_directory;
     options.threads = global_.threads;
     ARROW_ASSIGN_OR_RAISE(engine_, Engine::Open(options));

@@ -62,6 +62,7 @@ void OnGiven(CLI::App* sub, Chosen* chosen, RunCommand command);
 void AddCreate(CLI::App* app, Chosen* chosen);
 void AddAlter(CLI::App* app, Chosen* chosen);
 void AddIngest(CLI::App* app, Chosen* chosen);
+void AddSync(CLI::App* app, Chosen* chosen);
 void AddRead(CLI::App* app, Chosen* chosen);
 void AddGet(CLI::App* app, Chosen* chosen);
 void AddChanges(CLI::App* app, Chosen* chosen);
@@ -72,6 +73,7 @@ void AddExpire(CLI::App* app, Chosen* chosen);
 void AddCheck(CLI::App* app, Chosen* chosen);
 void AddWhy(CLI::App* app, Chosen* chosen);
 void AddSql(CLI::App* app, Chosen* chosen);
+void AddRun(CLI::App* app, Chosen* chosen);
 void AddDemo(CLI::App* app, Chosen* chosen);
 void AddCompletion(CLI::App* app, Chosen* chosen);
 

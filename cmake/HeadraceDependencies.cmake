@@ -1,5 +1,5 @@
-# Everything else we link, under one family of names: headrace_dep::{fmt,json,zstd,lz4,snappy,xxhash,libedit,roaring,
-# cli11,rapidjson}. A room names what it uses in its CMakeLists.txt; nothing is linked by default but Arrow.
+# Everything else we link, under one family of names: headrace_dep::{fmt,json,zstd,lz4,snappy,xxhash,libedit,libpq,
+# rdkafka,httplib,roaring,cli11,rapidjson}. A room names what it uses in its CMakeLists.txt; nothing is linked by default but Arrow.
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -26,6 +26,23 @@ foreach(pair "zstd=libzstd" "lz4=liblz4" "snappy=snappy" "xxhash=libxxhash" "lib
   list(GET pair 1 package)
   pkg_check_modules(headrace_pc_${name} REQUIRED IMPORTED_TARGET GLOBAL ${package})
   house_name(${name} PkgConfig::headrace_pc_${name})
+endforeach()
+
+pkg_check_modules(headrace_pc_libpq REQUIRED IMPORTED_TARGET GLOBAL libpq)
+house_name(libpq PkgConfig::headrace_pc_libpq)
+
+pkg_check_modules(headrace_pc_rdkafka REQUIRED IMPORTED_TARGET GLOBAL rdkafka++ rdkafka)
+house_name(rdkafka PkgConfig::headrace_pc_rdkafka)
+
+pkg_check_modules(headrace_pc_httplib REQUIRED IMPORTED_TARGET GLOBAL cpp-httplib)
+house_name(httplib PkgConfig::headrace_pc_httplib)
+
+# pyarrow's libparquet exports an OpenSSL of its own. Libraries that speak TLS must not find half of their functions there and half in
+# the system's: so whatever links them names the system's OpenSSL itself, in front of Arrow's libraries, and as needed though it calls
+# nothing of it.
+find_package(OpenSSL REQUIRED)
+foreach(name rdkafka httplib libpq)
+  target_link_libraries(headrace_dep_${name} INTERFACE "-Wl,--push-state,--no-as-needed,${OPENSSL_SSL_LIBRARY},${OPENSSL_CRYPTO_LIBRARY},--pop-state")
 endforeach()
 
 find_package(roaring REQUIRED CONFIG)

@@ -85,7 +85,7 @@ function(headrace_room name)
     list(APPEND headers ${public_headers})
   endif()
   foreach(header IN LISTS headers)
-    file(STRINGS "${header}" for_tests REGEX "HEADRACE_FIXTURES" LIMIT_COUNT 1)
+    file(STRINGS "${header}" for_tests REGEX "HEADRACE_FIXTURES|_test_kit[.]h" LIMIT_COUNT 1)
     if(for_tests)   # compiles only in a test program
       list(REMOVE_ITEM headers "${header}")
     endif()

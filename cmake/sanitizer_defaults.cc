@@ -2,7 +2,7 @@
 // a test. The environment still has the last word.
 //
 // Arrow's own pool (mimalloc) hides its buffers from the address sanitizer: the system pool is asked for before Arrow looks.
-// Memory freed inside Arrow's libraries, which are not built with the thread sanitizer, is reported falsely as a race; races
+// Memory handled inside the libraries of Arrow, DuckDB, Kafka and cpp-httplib, which are not built with the thread sanitizer, is reported falsely as a race; races
 // between our own threads are still found. (called_from_lib: would add false reports.)
 
 #include <cstdlib>
@@ -24,7 +24,8 @@ const char* __tsan_default_suppressions() {
   return "race:libarrow.so\n"
          "race:libparquet.so\n"
          "race:libarrow_compute.so\n"
-         "race:libduckdb.so\n";
+         "race:libduckdb.so\n"
+         "race:libcpp-httplib.so\n";
 }
 
 }  // extern "C"

@@ -28,7 +28,8 @@ FLOORS = {
     "serve": 9,
     "api": 10,
 }
-VOCABULARY = {"headrace/alter_terms.h", "headrace/error.h", "headrace/check_terms.h", "headrace/ingest_terms.h"}
+VOCABULARY = {"headrace/alter_terms.h", "headrace/error.h", "headrace/check_terms.h", "headrace/ingest_terms.h",
+              "headrace/sync_terms.h"}
 FACES = ("cli", "python", "bench")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.M)

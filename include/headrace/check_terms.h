@@ -43,6 +43,7 @@ struct CheckProgress {
   int64_t manifests = 0;  // lists included
   int64_t files = 0;      // data and changelog files
   int64_t rows = 0;       // rows read from them
+  int64_t replayed = 0;   // snapshots whose changes were replayed
 };
 
 struct CheckOptions {

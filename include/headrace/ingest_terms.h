@@ -11,7 +11,21 @@
 
 namespace headrace {
 
-enum class EventFormat { kAuto, kDebeziumJson, kJson, kCsv, kParquet, kArrow };
+enum class EventFormat {
+  kAuto,
+  kDebeziumJson,
+  kDebeziumAvro,  // its envelope, as Connect's Avro converters write it
+  kDebeziumFlat,  // after ExtractNewRecordState
+  kCanalJson,
+  kMaxwellJson,
+  kWal2Json,      // both versions
+  kTestDecoding,  // PostgreSQL's text
+  kJson,
+  kAvro,  // a row a record
+  kCsv,
+  kParquet,
+  kArrow
+};
 
 struct CommitEvery {
   std::optional<int64_t> rows;
@@ -24,6 +38,7 @@ struct IngestProgress {
   std::optional<int64_t> bytes_total;  // nothing for standard input and packed files
   int64_t lines_read = 0;
   int64_t commits = 0;
+  std::optional<int64_t> lag;  // records that a live source has and that are not read yet
 };
 
 // The counts are of this run; what earlier runs of the job did is in those of the job.
@@ -37,6 +52,7 @@ struct IngestReport {
   int64_t commits = 0;
   int64_t job_lines = 0, job_dead_letters = 0;  // of all runs of the job
   std::optional<int64_t> last_snapshot;
+  std::optional<int64_t> lag;  // records that a live source has and that were not read
   std::map<std::string, int64_t> ignored_by_rule;
   bool already_ingested = false;  // nothing was done; last_snapshot tells where
   bool resumed = false;           // continued after an earlier run's last commit

@@ -188,6 +188,10 @@ class TableHandle {
   // kInvalid for a table without a primary key.
   virtual Result<std::unique_ptr<Lookup>> OpenLookup(const LookupOptions& options) = 0;
   virtual Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) = 0;
+  // A named reader of changes, consumer/consumer-<id> in the table as Paimon and Flink know it: the first snapshot that it has not read, kept
+  // from expiry together with all after it. Nothing when there is no such consumer.
+  virtual Result<std::optional<int64_t>> ConsumerPosition(const std::string& id) = 0;
+  virtual Status MoveConsumer(const std::string& id, int64_t next_snapshot) = 0;
 
   // kUnsupported when an option of the table is refused for writing, naming it.
   virtual Result<std::unique_ptr<TableWriter>> OpenWriter() = 0;

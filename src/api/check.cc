@@ -19,9 +19,13 @@ Result<CheckReport> CheckTable(Engine* engine, const std::string& name, const Ch
   auto* internals = static_cast<EngineInternals*>(engine);
   HEADRACE_ASSIGN_OR_RETURN(TablePlace place, internals->PlaceOf(name));
   const SharedState* state = internals->state().get();
-  return RunCheck(
+  Result<CheckReport> report = RunCheck(
       {state->store, state->clock, std::move(place.path), std::move(place.name), state->budget.limit()},
       options);
+  if (!IsKind(report.status(), ErrorKind::kNotFound)) return report;
+  // Opening says which table was meant.
+  const Status opened = internals->OpenForReading(name).status();
+  return IsKind(opened, ErrorKind::kNotFound) ? Result<CheckReport>(opened) : report;
 }
 
 std::span<const FindingKindInfo> FindingKinds() { return AllFindingKinds(); }

@@ -1,6 +1,7 @@
 // Flink's CREATE TABLE, as users paste it, into a TableDefinition.
 //
 // It is read token by token (sql/tokens.h). Column types are left to ParseColumns; what Paimon tables cannot have is refused by name.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,8 +9,11 @@
 
 #include "api/create_table_text.h"
 #include "base/error.h"
+#include "format/data_type.h"
 #include "headrace/engine.h"
+#include "sql/names.h"
 #include "sql/token_cursor.h"
+#include "sql/watermark.h"
 
 namespace headrace {
 namespace {
@@ -42,6 +46,7 @@ class CreateTableParser : TokenCursor {
     HEADRACE_RETURN_NOT_OK(ParseClauses());
     TakeMark(";");
     HEADRACE_RETURN_NOT_OK(ExpectEnd());
+    HEADRACE_RETURN_NOT_OK(KeepWatermark());
     return definition_;
   }
 
@@ -73,8 +78,7 @@ class CreateTableParser : TokenCursor {
   }
 
   Status ParseElement() {
-    if (Is("WATERMARK"))
-      return Refused("a watermark belongs to a streaming job, not to a table's files; leave it out");
+    if (Is("WATERMARK")) return ParseWatermark();
     if (Is("PERIOD")) return Refused("not a part of a Paimon table");
     if (Take({"CONSTRAINT"})) {
       HEADRACE_RETURN_NOT_OK(ParseName().status());
@@ -84,6 +88,50 @@ class CreateTableParser : TokenCursor {
     return ParseColumn();
   }
 
+  // WATERMARK FOR column AS column - INTERVAL '5' SECOND, kept among the options as Flink's catalog keeps it.
+  Status ParseWatermark() {
+    if (!watermark_.rowtime.empty()) return Refused("a table has one watermark at most");
+    Take({"WATERMARK"});
+    HEADRACE_RETURN_NOT_OK(ExpectWord("FOR"));
+    HEADRACE_ASSIGN_OR_RETURN(watermark_.rowtime, ParseName());
+    HEADRACE_RETURN_NOT_OK(ExpectWord("AS"));
+    const size_t start = Next().offset;
+    const size_t behind_column = Next().end;
+    size_t end = start;
+    for (int depth = 0; !AtEnd() && (depth > 0 || (!IsMark(",") && !IsMark(")"))); ++at_) {
+      if (IsMark("(")) ++depth;
+      if (IsMark(")")) --depth;
+      end = Next().end;
+    }
+    HEADRACE_ASSIGN_OR_RETURN(watermark_.delay_ms,
+                              WatermarkDelay(text_.substr(start, end - start), watermark_.rowtime));
+    // As Flink writes it: names in backticks, the rest as it is.
+    watermark_expression_ = Quoted(watermark_.rowtime, '`');
+    if (end > behind_column) watermark_expression_ += text_.substr(behind_column, end - behind_column);
+    return Status::OK();
+  }
+
+  Status KeepWatermark() {
+    const std::string& rowtime = watermark_.rowtime;
+    if (rowtime.empty()) return Status::OK();
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<DataField> fields, ParseColumns(definition_.columns));
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const DataField& each) { return each.name == rowtime; });
+    const bool is_time = field != fields.end() && (field->type.root == TypeRoot::kTimestamp ||
+                                                   field->type.root == TypeRoot::kTimestampLtz);
+    if (!is_time || field->type.precision > 3)
+      return Unsupported(
+          kReading, ": WATERMARK FOR ", rowtime, ": ",
+          field == fields.end() ? "there is no such column" : "the column is a " + ToSql(field->type),
+          "; it is of a column of type TIMESTAMP(3) at most, which is what Flink can read it of");
+    DataType type = field->type;
+    type.nullable = true;
+    definition_.options.insert_or_assign(kWatermarkRowtime, rowtime);
+    definition_.options.insert_or_assign(kWatermarkExpression, watermark_expression_);
+    definition_.options.insert_or_assign(kWatermarkType, ToSql(type));
+    return Status::OK();
+  }
+
   Status SetPrimaryKey(std::vector<std::string> names) {
     if (!definition_.primary_key.empty()) return Unexpected("one PRIMARY KEY, not two");
     definition_.primary_key = std::move(names);
@@ -91,8 +139,10 @@ class CreateTableParser : TokenCursor {
   }
 
   Status ParseEnforcement() {
-    if (!Take({"NOT"})) return Unexpected("NOT ENFORCED");
-    return ExpectWord("ENFORCED");
+    if (Take({"NOT", "ENFORCED"})) return Status::OK();
+    return Unexpected(
+        "NOT ENFORCED after PRIMARY KEY, as in PRIMARY KEY (id) NOT ENFORCED or id BIGINT PRIMARY KEY NOT "
+        "ENFORCED,");
   }
 
   Status ParsePrimaryKey() {
@@ -173,6 +223,8 @@ class CreateTableParser : TokenCursor {
   }
 
   TableDefinition definition_;
+  Watermark watermark_;
+  std::string watermark_expression_;
 };
 
 }  // namespace

@@ -49,6 +49,26 @@ TEST(ParseCreateTable, TakesAKeyWrittenAtItsColumn) {
   EXPECT_THAT(table->primary_key, ElementsAre("id"));
 }
 
+TEST(ParseCreateTable, ShowsHowAPrimaryKeyIsWritten) {
+  for (const char* ddl :
+       {"CREATE TABLE t (a STRING PRIMARY KEY)", "CREATE TABLE t (a STRING, PRIMARY KEY (a))",
+        "CREATE TABLE t (a STRING PRIMARY KEY NOT NULL)", "CREATE TABLE t (a STRING PRIMARY KEY, b INT)"})
+    EXPECT_THAT(Parse(ddl).status().message(), HasSubstr("id BIGINT PRIMARY KEY NOT ENFORCED")) << ddl;
+}
+
+TEST(ParseCreateTable, KeepsAWatermarkAsFlinksCatalogDoes) {
+  const Result<TableDefinition> table = Parse(
+      "CREATE TABLE t (id INT, `at` TIMESTAMP(3), WATERMARK FOR `at` AS `at` - INTERVAL '5' SECOND, PRIMARY "
+      "KEY (id) "
+      "NOT ENFORCED)");
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->columns, "id INT, `at` TIMESTAMP(3)");
+  EXPECT_THAT(table->options,
+              ElementsAre(Pair("schema.watermark.0.rowtime", "at"),
+                          Pair("schema.watermark.0.strategy.data-type", "TIMESTAMP(3)"),
+                          Pair("schema.watermark.0.strategy.expr", "`at` - INTERVAL '5' SECOND")));
+}
+
 TEST(ParseCreateTable, TellsThePlaceOfWhatItDoesNotUnderstand) {
   const Result<TableDefinition> table = Parse("CREATE TABLE t (\n  id INT\n  PARTITIONED BY dt");
   ASSERT_FALSE(table.ok());
@@ -58,7 +78,9 @@ TEST(ParseCreateTable, TellsThePlaceOfWhatItDoesNotUnderstand) {
 
 TEST(ParseCreateTable, RefusesByNameWhatATableCannotHave) {
   for (const char* ddl :
-       {"CREATE TABLE t (id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)",
+       {"CREATE TABLE t (id INT, ts TIMESTAMP(6), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)",
+        "CREATE TABLE t (id INT, ts STRING, WATERMARK FOR ts AS ts)",
+        "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS late(ts))",
         "CREATE TABLE t (id INT, total AS id * 2)", "CREATE TEMPORARY TABLE t (id INT)",
         "CREATE TABLE t (id INT, m STRING METADATA FROM 'key')", "CREATE TABLE t (id INT) LIKE other"}) {
     const Result<TableDefinition> table = Parse(ddl);

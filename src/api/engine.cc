@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/engine_state.h"
+#include "api/held_sources.h"
 #include "api/open_table.h"
 #include "base/build_info.h"
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include "catalog/catalog.h"
 #include "catalog/schema_log.h"
 #include "format/table_options.h"
+#include "ingest/jobs.h"
 #include "io/anchored_store.h"
 #include "io/local_store.h"
 #include "io/scratch.h"
@@ -131,7 +133,14 @@ class LocalEngine final : public EngineInternals {
 
   Status DropTable(const std::string& name) override {
     HEADRACE_ASSIGN_OR_RETURN(Located at, Locate(name));
-    return at.catalog.DropTable(at.name);
+    std::vector<ingest::JobInfo> jobs;
+    const auto table = at.catalog.OpenTable(at.name, Access::kRead);
+    if (table.ok()) jobs = ingest::ListJobs(*table).ValueOr({});  // a damaged table can be dropped too
+    HEADRACE_RETURN_NOT_OK(at.catalog.DropTable(at.name));
+    for (const ingest::JobInfo& job : jobs) {
+      if (!job.position.sources.empty()) HEADRACE_RETURN_NOT_OK(ReleaseHeldSources(*table, job.job).status());
+    }
+    return Status::OK();
   }
 
   Status RenameTable(const std::string& from, const std::string& to) override {
@@ -169,12 +178,8 @@ class LocalEngine final : public EngineInternals {
     return opened;
   }
 
-  Result<Table> OpenForWriting(const std::string& name) override {
-    HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
-    Result<Table> opened = OpenTableAt(state_->store, state_->clock, at.path, at.name, Access::kWrite);
-    if (IsKind(opened.status(), ErrorKind::kNotFound)) return WithTablesThereAre(name, opened.status());
-    return opened;
-  }
+  Result<Table> OpenForReading(const std::string& name) override { return OpenFor(Access::kRead, name); }
+  Result<Table> OpenForWriting(const std::string& name) override { return OpenFor(Access::kWrite, name); }
 
   // Unlike Locate, any folder will do.
   Result<TablePlace> PlaceOf(const std::string& name) const override {
@@ -192,6 +197,13 @@ class LocalEngine final : public EngineInternals {
     Catalog catalog;
     TableIdentifier name;
   };
+
+  Result<Table> OpenFor(Access access, const std::string& name) const {
+    HEADRACE_ASSIGN_OR_RETURN(TablePlace at, PlaceOf(name));
+    Result<Table> opened = OpenTableAt(state_->store, state_->clock, at.path, at.name, access);
+    if (IsKind(opened.status(), ErrorKind::kNotFound)) return WithTablesThereAre(name, opened.status());
+    return opened;
+  }
 
   // Where there is no such table: the one that was meant, or how to see those there are.
   Status WithTablesThereAre(const std::string& name, const Status& status) const {

@@ -41,6 +41,8 @@ class EngineInternals : public Engine {
   virtual const std::shared_ptr<SharedState>& state() = 0;
   // Where a table of that name or folder would lie; whether there is one is not looked at.
   virtual Result<TablePlace> PlaceOf(const std::string& name) const = 0;
+  // Where there is no such table, the message says which was meant.
+  virtual Result<Table> OpenForReading(const std::string& name) = 0;
   virtual Result<Table> OpenForWriting(const std::string& name) = 0;
   // Adds the defaults that a new table gets, and makes it.
   virtual Result<CreatedTable> Create(const std::string& name, NewTable table) = 0;

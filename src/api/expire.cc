@@ -11,6 +11,7 @@
 #include "format/civil_time.h"
 #include "format/data_type.h"
 #include "format/value.h"
+#include "ingest/position.h"
 
 namespace headrace {
 namespace {
@@ -77,6 +78,15 @@ std::string AgeText(int64_t ms) {
   return std::to_string(ms) + " ms";
 }
 
+// A reader that has ended for good holds until somebody ends its consumer.
+std::string HowItIsLetGo(const std::string& consumer) {
+  const std::string of_jobs = ingest::CommitUserOf("");
+  if (consumer.rfind(of_jobs, 0) != 0)
+    return "; if it has ended for good, delete consumer/consumer-" + consumer + " in the table's folder";
+  return "; if that job has ended for good, `headrace jobs TABLE --drop " + consumer.substr(of_jobs.size()) +
+         "` of the table that it writes lets go";
+}
+
 std::string WhyOf(const Hold& hold, const Retention& retention) {
   switch (hold.reason) {
     case HoldReason::kNewest:
@@ -86,7 +96,8 @@ std::string WhyOf(const Hold& hold, const Retention& retention) {
     case HoldReason::kYoung:
       return "its successor is younger than " + AgeText(retention.snapshot_ms) + " (snapshot.time-retained)";
     case HoldReason::kConsumer:
-      return "consumer '" + hold.consumer + "' reads snapshot " + std::to_string(hold.from.value) + " next";
+      return "consumer '" + hold.consumer + "' reads snapshot " + std::to_string(hold.from.value) + " next" +
+             HowItIsLetGo(hold.consumer);
     case HoldReason::kPosition: return "it holds the positions of ingest jobs";
     case HoldReason::kLimit: return "no more than snapshot.expire.limit end at once";
   }

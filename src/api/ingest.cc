@@ -4,47 +4,20 @@
 #include <utility>
 
 #include "api/engine_state.h"
+#include "api/value_words.h"
 #include "base/error.h"
 #include "ingest/ingest.h"
 
 namespace headrace {
 namespace {
 
-Result<ingest::ValueModes> ModesOf(const ValueWords& words) {
-  ingest::ValueModes modes;
-  if (words.decimals == "precise") {
-    modes.decimal = ingest::DecimalMode::kPrecise;
-  } else if (words.decimals == "string") {
-    modes.decimal = ingest::DecimalMode::kString;
-  } else if (!words.decimals.empty()) {
-    return Invalid("decimals ", words.decimals, ": precise or string are known");
-  }
-  if (words.binary == "base64") {
-    modes.binary = ingest::BinaryMode::kBase64;
-  } else if (words.binary == "base64-url-safe") {
-    modes.binary = ingest::BinaryMode::kBase64Url;
-  } else if (words.binary == "hex") {
-    modes.binary = ingest::BinaryMode::kHex;
-  } else if (!words.binary.empty()) {
-    return Invalid("binary ", words.binary, ": base64, base64-url-safe or hex are known");
-  }
-  if (words.times == "adaptive_time_microseconds") {
-    modes.time = ingest::TimeMode::kMicroseconds;
-  } else if (words.times == "connect") {
-    modes.time = ingest::TimeMode::kConnect;
-  } else if (words.times == "nanoseconds") {
-    modes.time = ingest::TimeMode::kNanoseconds;
-  } else if (!words.times.empty() && words.times != "adaptive") {
-    return Invalid("times ", words.times,
-                   ": adaptive, adaptive_time_microseconds, connect or nanoseconds are known");
-  }
-  return modes;
-}
-
 Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedState* state) {
   ingest::IngestOptions room;
   room.inputs = options.inputs;
+  room.kafka = {options.kafka.start, options.kafka.until_end, options.kafka.properties};
   room.format = options.format;
+  room.avro = {options.avro.schema_file, options.avro.key_schema_file, options.avro.registry,
+               options.avro.id_bytes};
   HEADRACE_ASSIGN_OR_RETURN(room.modes, ModesOf(options.values));
   room.commit_every = options.commit_every;
   room.keys_file = options.keys_file;
@@ -54,6 +27,7 @@ Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedSt
   room.again = options.again;
   room.dead_letter_file = options.dead_letter_file;
   room.truncate_deletes = options.truncate_deletes;
+  room.follow_schema = options.follow_schema;
   room.csv_null = options.csv_null;
   room.csv_delimiter = options.csv_delimiter;
   room.budget = &state->budget;
@@ -62,6 +36,7 @@ Result<ingest::IngestOptions> RoomOptions(const IngestOptions& options, SharedSt
   room.scratch = state->scratch.get();
   room.cancel = options.cancel;
   room.progress = options.progress;
+  room.say = options.say;
   return room;
 }
 

@@ -98,6 +98,9 @@ TEST_F(Lookups, TellAKeyByItsPartitionAndTheRestOfIt) {
   EXPECT_EQ(value_of("pt=1 k=z"), -1);
   EXPECT_EQ(value_of("pt=3 k=a"), -1);
   EXPECT_THAT(lookup->Get({{"pt", "1"}}).status().message(), HasSubstr("k=… is missing"));
+  EXPECT_THAT(
+      lookup->Get({{"pt", "one"}}).status().message(),
+      testing::AllOf(HasSubstr("looking up a key in table "), HasSubstr(", column pt: 'one' as INT")));
 }
 
 TEST_F(Lookups, SeeTheSnapshotTheyWereOpenedAt) {

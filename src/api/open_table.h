@@ -26,6 +26,9 @@ Result<std::unique_ptr<TableHandle>> OpenTableHandle(std::shared_ptr<SharedState
 Result<std::shared_ptr<arrow::Schema>> PublicSchema(const Table& table,
                                                     const std::vector<std::string>& columns);
 
+// A table of the same warehouse, by its name "db.table".
+Result<Table> OpenSourceOf(const Table& table, const std::string& name);
+
 // The snapshot asked for, else the latest; nothing when the table has none yet.
 Result<std::optional<Snapshot>> SnapshotFor(const Table& table, std::optional<int64_t> id);
 

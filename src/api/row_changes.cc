@@ -9,15 +9,14 @@
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
-#include <arrow/compute/cast.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include "api/assigned_value.h"
 #include "api/open_table.h"
 #include "base/text.h"
 #include "catalog/table.h"
 #include "file/physical_columns.h"
+#include "sql/assigned_value.h"
 #include "sql/names.h"
 
 namespace headrace {
@@ -46,23 +45,11 @@ class RowWriter {
   // `first` is the place of the table's first column in the batch.
   Status Write(const arrow::RecordBatch& batch, int first, RowKind kind) {
     const bool is_new = kind == RowKind::kInsert || kind == RowKind::kUpdateAfter;
-    arrow::ArrayVector columns;
-    for (int i = 0; i < schema_->num_fields(); ++i) {
-      const DataField& field = fields_[static_cast<size_t>(i)];
-      std::shared_ptr<arrow::Array> column = batch.column(first + i);
-      if (!column->type()->Equals(*schema_->field(i)->type())) {
-        auto cast = arrow::compute::Cast(*column, schema_->field(i)->type());
-        if (!cast.ok()) {
-          return Invalid("a value does not fit column ", field.name, " ", ToSql(field.type), ": ",
-                         cast.status().message());
-        }
-        column = std::move(cast).ValueUnsafe();
-      }
-      if (is_new && assigned_.count(field.name) != 0) HEADRACE_RETURN_NOT_OK(CheckLengths(*column, field));
-      columns.push_back(std::move(column));
-    }
+    HEADRACE_ASSIGN_OR_RETURN(const auto rows, FitColumns(batch, first, fields_, [&](const DataField& field) {
+                                return is_new && assigned_.count(field.name) != 0;
+                              }));
     HEADRACE_ASSIGN_OR_RETURN(const auto kinds, Kinds(kind, batch.num_rows()));
-    return writer_->Write(arrow::RecordBatch::Make(schema_, batch.num_rows(), std::move(columns)), kinds);
+    return writer_->Write(rows, kinds);
   }
 
   Result<std::optional<int64_t>> Commit() { return writer_->Commit(); }
@@ -70,14 +57,10 @@ class RowWriter {
  private:
   RowWriter(std::unique_ptr<TableWriter> writer, std::vector<DataField> fields,
             std::set<std::string> assigned)
-      : writer_(std::move(writer)),
-        fields_(std::move(fields)),
-        schema_(ToArrowSchema(fields_)),
-        assigned_(std::move(assigned)) {}
+      : writer_(std::move(writer)), fields_(std::move(fields)), assigned_(std::move(assigned)) {}
 
   std::unique_ptr<TableWriter> writer_;
   std::vector<DataField> fields_;
-  std::shared_ptr<arrow::Schema> schema_;
   std::set<std::string> assigned_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "catalog/schema_log.h"
 #include "catalog/snapshots.h"
+#include "catalog/source_lag.h"
 #include "format/column_stats.h"
 #include "format/option_values.h"
 #include "format/table_options.h"
@@ -221,6 +222,42 @@ Result<std::shared_ptr<arrow::RecordBatch>> ManifestsOf(const Table& table,
   return sheet.Finish();
 }
 
+Result<Table> OpenSourceOf(const Table& table, const std::string& name) {
+  const size_t dot = name.find('.');
+  const std::string database = table.path.substr(0, table.path.rfind('/'));
+  const std::string warehouse = database.substr(0, database.rfind('/'));
+  return OpenTableAt(table.store, table.clock,
+                     warehouse + "/" + name.substr(0, dot) + ".db/" + name.substr(dot + 1), name,
+                     Access::kRead);
+}
+
+namespace {
+
+// How far a job is behind its source tables; nothing for jobs whose sources are none, or gone.
+struct Lag {
+  std::optional<int64_t> snapshots, rows, seconds;
+};
+
+Result<Lag> LagOf(const Table& table, const ingest::Position& position) {
+  Lag lag;
+  const auto take = [](std::optional<int64_t>* most, int64_t value) {
+    *most = std::max(most->value_or(0), value);
+  };
+  for (const ingest::TablePosition& at : position.sources) {
+    if (at.looked_up) continue;
+    const auto source = OpenSourceOf(table, at.table);
+    if (IsKind(source.status(), ErrorKind::kNotFound)) continue;
+    HEADRACE_RETURN_NOT_OK(source.status());
+    HEADRACE_ASSIGN_OR_RETURN(const SourceLag behind, LagBehind(*source, at.next_snapshot));
+    take(&lag.snapshots, behind.snapshots);
+    lag.rows = lag.rows.value_or(0) + behind.rows;
+    take(&lag.seconds, behind.since_ms ? (table.clock->NowMs() - *behind.since_ms) / 1000 : 0);
+  }
+  return lag;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<arrow::RecordBatch>> JobsOf(const Table& table) {
   Sheet sheet({{"job"},
                {"state"},
@@ -230,17 +267,22 @@ Result<std::shared_ptr<arrow::RecordBatch>> JobsOf(const Table& table) {
                {"ignored", true},
                {"dead_letters", true},
                {"rows", true},
-               {"snapshot", true}});
+               {"snapshot", true},
+               {"lag_snapshots", true},
+               {"lag_rows", true},
+               {"lag_seconds", true}});
   HEADRACE_ASSIGN_OR_RETURN(std::vector<ingest::JobInfo> jobs, ingest::ListJobs(table));
   for (const ingest::JobInfo& job : jobs) {
     const ingest::Position& at = job.position;
+    HEADRACE_ASSIGN_OR_RETURN(const Lag lag, LagOf(table, at));
     const std::string state = at.finished ? "finished" : "under way";
-    std::vector<std::string> inputs;
-    for (const ingest::InputPosition& input : at.inputs) {
-      inputs.push_back(input.path + " to line " + std::to_string(input.lines));
-    }
-    sheet.Add({job.job, state, Joined(inputs), at.lines, at.applied, at.ignored, at.dead_letters, at.rows,
-               job.snapshot.value});
+    // A stage of a pipeline keeps no counts.
+    const auto counted = [&](int64_t count) {
+      return CellOf(at.sql_hash.empty() ? std::optional(count) : std::nullopt);
+    };
+    sheet.Add({job.job, state, Joined(ingest::PlacesOf(at)), counted(at.lines), counted(at.applied),
+               counted(at.ignored), counted(at.dead_letters), counted(at.rows), job.snapshot.value,
+               CellOf(lag.snapshots), CellOf(lag.rows), CellOf(lag.seconds)});
   }
   return sheet.Finish();
 }

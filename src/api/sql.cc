@@ -16,6 +16,7 @@
 #include "api/sheet.h"
 #include "api/sql_relations.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "format/data_type.h"
 #include "sql/names.h"
@@ -68,7 +69,10 @@ class EngineSql final : public Sql {
     if (statements.size() != 1)
       return Invalid("running SQL: one statement at a time, and there are ", statements.size());
     HEADRACE_ASSIGN_OR_RETURN(const Statement statement, ParseStatement(statements[0]));
-    return std::visit([&](const auto& what) { return Do(what, statements[0]); }, statement);
+    Result<SqlAnswer> answer =
+        std::visit([&](const auto& what) { return Do(what, statements[0]); }, statement);
+    if (!answer.ok()) return WithTablesMeant(answer.status());
+    return answer;
   }
 
   void Interrupt() override { session_->Interrupt(); }
@@ -83,6 +87,39 @@ class EngineSql final : public Sql {
                      ", or USE db first");
     return database_ + "." + name;
   }
+  // DuckDB says of a table's name that it is none of its own, and which of its own is near; here it is said where such a table is.
+  Status WithTablesMeant(const Status& status) const {
+    constexpr std::string_view kBefore = "Table with name ", kAfter = " does not exist!";
+    const std::string& message = status.message();
+    const size_t before = message.find(kBefore);
+    const size_t after = message.find(kAfter, before == std::string::npos ? before : before + kBefore.size());
+    if (after == std::string::npos) return status;
+    const std::string name = message.substr(before + kBefore.size(), after - before - kBefore.size());
+    const size_t end = after + kAfter.size();
+    const size_t rest = message.compare(end, 14, "\nDid you mean ") == 0 ? message.find('\n', end + 1) : end;
+    return MakeError(KindOf(status), message.substr(0, end) + "\n" + TablesMeantBy(name) +
+                                         (rest == std::string::npos ? "" : message.substr(rest)));
+  }
+
+  std::string TablesMeantBy(const std::string& name) const {
+    std::vector<std::string> holders, near;
+    const auto databases = engine_->ListDatabases();
+    for (const std::string& each : databases.ok() ? *databases : std::vector<std::string>()) {
+      const auto tables = engine_->ListTables(each);
+      if (!tables.ok()) continue;
+      const std::string nearest = NearestName(*tables, name);
+      if (std::find(tables->begin(), tables->end(), name) != tables->end()) {
+        holders.push_back(each + "." + name);
+      } else if (!nearest.empty()) {
+        near.push_back(each == database_ ? nearest : each + "." + nearest);
+      }
+    }
+    if (!holders.empty())
+      return "There is " + Joined(holders) + ": write the database before the table's name, or USE it first";
+    if (!near.empty()) return "Did you mean " + Joined(near) + "?";
+    return "No database has a table of that name; SHOW TABLES lists those there are";
+  }
+
   // Of a table that DuckDB may have instead: a name without a database where none is used.
   bool IsForDuckDB(const std::string& name) const {
     return name.find('.') == std::string::npos && database_.empty();
@@ -120,6 +157,14 @@ class EngineSql final : public Sql {
   Result<SqlAnswer> Do(const UseText& use, const std::string&) {
     HEADRACE_RETURN_NOT_OK(Use(use.database));
     return Done("database " + use.database);
+  }
+
+  Result<SqlAnswer> Do(const SetText& set, const std::string&) {
+    return Unsupported(
+        "running SQL: SET '", set.key,
+        "' is a setting of pipelines, which `headrace run` keeps; the key of one of DuckDB's has no "
+        "quotes: SET ",
+        set.key, " = …");
   }
 
   Result<SqlAnswer> Do(const CreateTableText& create, const std::string&) {
@@ -199,6 +244,10 @@ class EngineSql final : public Sql {
 
   Result<SqlAnswer> Do(InsertText insert, const std::string& text) {
     if (IsForDuckDB(insert.name)) return Query(text);
+    if (insert.on_window_close)
+      return Unsupported(
+          "INSERT INTO ", insert.name,
+          " … EMIT ON WINDOW CLOSE goes on as windows close; put it into a file for headrace run");
     HEADRACE_ASSIGN_OR_RETURN(insert.name, FullName(insert.name));
     HEADRACE_ASSIGN_OR_RETURN(const ChangedRows changed, InsertRows(engine_, session_.get(), insert));
     return Told(changed, "inserted into " + insert.name);

@@ -1,4 +1,4 @@
-// Relations over splits of a snapshot, over a change reader, and over the small tables of `show`.
+// Names to relations: a state, the changes, or one of the small tables of `show`.
 #include "api/sql_relations.h"
 
 #include <utility>
@@ -8,62 +8,15 @@
 
 #include "api/open_table.h"
 #include "api/public_rows.h"
-#include "api/row_conditions.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/snapshots.h"
+#include "pipeline/table_relation.h"
 #include "read/scan.h"
-#include "read/split_rows.h"
 
 namespace headrace {
 namespace {
-
-std::vector<std::string> NamesAt(const arrow::Schema& schema, const std::vector<int>& columns) {
-  std::vector<std::string> names;
-  for (const int column : columns) names.push_back(schema.field(column)->name());
-  return names;
-}
-
-// The rows of one snapshot, a piece a split.
-class StateRelation final : public Relation {
- public:
-  StateRelation(Table table, std::optional<Snapshot> snapshot, std::shared_ptr<arrow::Schema> schema)
-      : table_(std::make_shared<const Table>(std::move(table))),
-        snapshot_(std::move(snapshot)),
-        schema_(std::move(schema)) {}
-
-  const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
-  std::optional<int64_t> row_count() const override {
-    return snapshot_ ? snapshot_->total_record_count : int64_t{0};
-  }
-
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
-                                            const std::vector<ColumnCondition>& conditions) override {
-    std::vector<RelationPiece> pieces;
-    if (!snapshot_) return pieces;
-    std::vector<RowCondition> of_rows;
-    for (const ColumnCondition& condition : conditions) {
-      if (auto of_row = RowConditionOf(table_->schema->fields, condition))
-        of_rows.push_back(std::move(*of_row));
-    }
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits,
-                              PlanScan(*table_, *snapshot_, ScanView::kCurrent, std::move(of_rows)));
-    ScanOptions options;
-    options.columns = NamesAt(*schema_, columns);
-    for (Split& split : splits) {
-      pieces.push_back([table = table_, split = std::move(split), options, by = snapshot_->id] {
-        return OpenSplits(*table, {split}, options, FilesNamedBy{by});
-      });
-    }
-    return pieces;
-  }
-
- private:
-  const std::shared_ptr<const Table> table_;
-  const std::optional<Snapshot> snapshot_;
-  const std::shared_ptr<arrow::Schema> schema_;
-};
 
 // Batches with only some of their columns.
 class SelectedColumns final : public arrow::RecordBatchReader {
@@ -89,68 +42,27 @@ class SelectedColumns final : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::Schema> schema_;
 };
 
-// The changes of a range of snapshots, in one piece: their order is theirs.
-class ChangesRelation final : public Relation {
- public:
-  ChangesRelation(Table table, ChangesOptions options, std::shared_ptr<arrow::Schema> schema)
-      : table_(std::make_shared<const Table>(std::move(table))),
-        options_(std::move(options)),
-        schema_(std::move(schema)) {}
-
-  const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
-
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
-                                            const std::vector<ColumnCondition>&) override {
-    ChangesOptions options = options_;
-    // The first two are told of every change; the rest are the table's.
-    std::vector<int> places;
-    for (const int column : columns) {
-      if (column >= 2) options.columns.push_back(schema_->field(column)->name());
-      places.push_back(column < 2 ? column : static_cast<int>(1 + options.columns.size()));
-    }
-    if (options.columns.empty()) options.columns.push_back(schema_->field(2)->name());
-    std::vector<RelationPiece> pieces;
-    pieces.push_back(
-        [table = table_, options, places]() -> Result<std::unique_ptr<arrow::RecordBatchReader>> {
-          HEADRACE_ASSIGN_OR_RETURN(auto changes, OpenChangeReader(*table, options));
-          return std::make_unique<SelectedColumns>(std::move(changes), places);
-        });
-    return pieces;
+// `columns` are places in the schema of the changes: the first two are told of every change, the rest are the table's.
+Result<std::unique_ptr<arrow::RecordBatchReader>> OpenChangeColumns(const Table& table,
+                                                                    ChangesOptions options,
+                                                                    const arrow::Schema& schema,
+                                                                    const std::vector<int>& columns) {
+  std::vector<int> places;
+  for (const int column : columns) {
+    if (column >= 2) options.columns.push_back(schema.field(column)->name());
+    places.push_back(column < 2 ? column : static_cast<int>(1 + options.columns.size()));
   }
-
- private:
-  const std::shared_ptr<const Table> table_;
-  const ChangesOptions options_;
-  const std::shared_ptr<arrow::Schema> schema_;
-};
-
-// A batch at hand.
-class BatchRelation final : public Relation {
- public:
-  explicit BatchRelation(std::shared_ptr<arrow::RecordBatch> batch)
-      : batch_(std::move(batch)), schema_(batch_->schema()) {}
-
-  const std::shared_ptr<arrow::Schema>& schema() const override { return schema_; }
-  std::optional<int64_t> row_count() const override { return batch_->num_rows(); }
-  Result<std::vector<RelationPiece>> Pieces(const std::vector<int>& columns,
-                                            const std::vector<ColumnCondition>&) override {
-    HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::RecordBatch> selected, batch_->SelectColumns(columns));
-    std::vector<RelationPiece> pieces;
-    pieces.push_back([selected] { return ReaderOf(selected); });
-    return pieces;
-  }
-
- private:
-  const std::shared_ptr<arrow::RecordBatch> batch_;
-  const std::shared_ptr<arrow::Schema> schema_;
-};
+  if (options.columns.empty()) options.columns.push_back(schema.field(2)->name());
+  HEADRACE_ASSIGN_OR_RETURN(auto changes, OpenChangeReader(table, options));
+  return std::make_unique<SelectedColumns>(std::move(changes), std::move(places));
+}
 
 Result<std::shared_ptr<Relation>> OpenState(const Table& table, std::optional<int64_t> id) {
   HEADRACE_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot, SnapshotFor(table, id));
   HEADRACE_ASSIGN_OR_RETURN(Table shaped,
                             id && snapshot ? TableAsOf(table, *snapshot) : Result<Table>(table));
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::Schema> schema, PublicSchema(shaped, {}));
-  return std::make_shared<StateRelation>(std::move(shaped), std::move(snapshot), std::move(schema));
+  return MakeStateRelation(std::move(shaped), std::move(snapshot), std::move(schema), TableView::kScan);
 }
 
 Result<std::shared_ptr<Relation>> OpenChanges(const Table& table, const RelationName& name) {
@@ -165,7 +77,12 @@ Result<std::shared_ptr<Relation>> OpenChanges(const Table& table, const Relation
     options.to_snapshot = latest ? latest->value : 0;
   }
   HEADRACE_ASSIGN_OR_RETURN(auto changes, OpenChangeReader(table, options));
-  return std::make_shared<ChangesRelation>(table, std::move(options), changes->schema());
+  const auto schema = changes->schema();
+  // In one piece: the order of changes is theirs.
+  return MakeReaderRelation(schema, [table = std::make_shared<const Table>(table),
+                                     options = std::move(options), schema](const std::vector<int>& columns) {
+    return OpenChangeColumns(*table, options, *schema, columns);
+  });
 }
 
 Result<std::shared_ptr<Relation>> OpenTold(const Table& table, const std::string& what) {
@@ -186,7 +103,8 @@ Result<std::shared_ptr<Relation>> OpenTold(const Table& table, const std::string
     return Invalid("table ", table.name, "$", what,
                    " is not known; snapshots, schemas, options, files, manifests and jobs are");
   }
-  return std::make_shared<BatchRelation>(std::move(batch));
+  const auto schema = batch->schema();
+  return MakeBatchesRelation(schema, {std::move(batch)});
 }
 
 }  // namespace
@@ -194,10 +112,7 @@ Result<std::shared_ptr<Relation>> OpenTold(const Table& table, const std::string
 Result<std::shared_ptr<Relation>> EngineRelations::Open(const RelationName& name) {
   const size_t dollar = name.table.find('$');
   const std::string full = name.database + "." + name.table.substr(0, dollar);
-  HEADRACE_ASSIGN_OR_RETURN(const TablePlace at, engine_->PlaceOf(full));
-  const SharedState* state = engine_->state().get();
-  HEADRACE_ASSIGN_OR_RETURN(const Table table,
-                            OpenTableAt(state->store, state->clock, at.path, at.name, Access::kRead));
+  HEADRACE_ASSIGN_OR_RETURN(const Table table, engine_->OpenForReading(full));
   if (dollar != std::string::npos) return OpenTold(table, name.table.substr(dollar + 1));
   if (name.of == RelationName::Of::kChanges) return OpenChanges(table, name);
   return OpenState(table, name.snapshot);

@@ -12,8 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/row_conditions.h"
 #include "base/random.h"
+#include "headrace/check.h"
+#include "pipeline/row_conditions.h"
 
 namespace headrace {
 namespace {
@@ -152,6 +153,23 @@ TEST_F(SqlTest, ReadsOnlyTheFilesThatConditionsLeave) {
   }
   EXPECT_EQ(missed, 1);
   EXPECT_EQ(Ask("SELECT count(*) FROM db.t WHERE k >= 300"), "100;");
+}
+
+TEST_F(SqlTest, SaysWhichTableWasMeant) {
+  Do("CREATE TABLE plant.devices (id BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')");
+  for (const char* statement :
+       {"SELECT * FROM plant.devcies", "SELECT count(*) FROM changes('plant.devcies')",
+        "INSERT INTO plant.devcies VALUES (1)", "DELETE FROM plant.devcies"})
+    EXPECT_THAT(Ask(statement), HasSubstr("did you mean plant.devices?")) << statement;
+  EXPECT_THAT(CheckTable(engine_.get(), "plant.devcies", {}).status().message(),
+              HasSubstr("did you mean plant.devices?"));
+  EXPECT_THAT(Ask("SELECT * FROM devices"),
+              testing::AllOf(HasSubstr("There is plant.devices: write the database"), Not(HasSubstr("pg_"))));
+  EXPECT_THAT(Ask("SELECT * FROM devcies"), HasSubstr("Did you mean plant.devices?"));
+  EXPECT_THAT(Ask("SELECT * FROM measured"),
+              testing::AllOf(HasSubstr("No database has a table of that name"), Not(HasSubstr("pg_"))));
+  Do("USE plant");
+  EXPECT_THAT(Ask("SELECT * FROM devcies"), HasSubstr("Did you mean devices?"));
 }
 
 TEST_F(SqlTest, PassesNoConditionOfATableThatIsNamedMoreThanOnce) {

@@ -6,12 +6,15 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "api/held_sources.h"
 #include "api/open_table.h"
 #include "api/public_rows.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "catalog/snapshots.h"
+#include "catalog/tags.h"
 #include "format/value.h"
 #include "ingest/jobs.h"
 #include "read/scan.h"
@@ -34,6 +37,14 @@ TableInfo InfoOf(const Table& table) {
   info.comment = table.schema->comment.value_or("");
   info.unknown_options = table.unknown_options;
   return info;
+}
+
+// Those of jobs and lookups are theirs.
+Status CheckConsumerId(const std::string& id) {
+  HEADRACE_RETURN_NOT_OK(WithContext("the consumer's name", ingest::CheckJobName(id)));
+  if (!id.starts_with("headrace-") && !id.starts_with("lookup-")) return Status::OK();
+  return Invalid("the consumer's name ", id,
+                 ": names that begin with headrace- or lookup- are those of jobs and lookups");
 }
 
 class OpenedTable final : public TableHandle {
@@ -73,6 +84,23 @@ class OpenedTable final : public TableHandle {
 
   Result<std::unique_ptr<ChangeReader>> Changes(const ChangesOptions& options) override {
     return OpenChangeReader(table_, options);
+  }
+
+  Result<std::optional<int64_t>> ConsumerPosition(const std::string& id) override {
+    HEADRACE_RETURN_NOT_OK(CheckConsumerId(id));
+    const std::string path = ConsumerPath(table_, id);
+    HEADRACE_ASSIGN_OR_RETURN(const auto bytes, UnlessGone(table_.store->ReadAll(path)));
+    if (!bytes) return std::nullopt;
+    HEADRACE_ASSIGN_OR_RETURN(const auto json, ParseJson(*bytes, path));
+    HEADRACE_ASSIGN_OR_RETURN(const int64_t next, GetInt64(json, "nextSnapshot", path));
+    return next;
+  }
+
+  Status MoveConsumer(const std::string& id, int64_t next_snapshot) override {
+    HEADRACE_RETURN_NOT_OK(CheckConsumerId(id));
+    JsonWriter out;
+    out.BeginObject().Field("nextSnapshot", next_snapshot).EndObject();
+    return table_.store->Replace(ConsumerPath(table_, id), std::move(out).Finish());
   }
 
   Result<std::unique_ptr<TableWriter>> OpenWriter() override {
@@ -117,7 +145,17 @@ class OpenedTable final : public TableHandle {
 
   Status DropJob(const std::string& job) override {
     HEADRACE_ASSIGN_OR_RETURN(Table writable, OpenForWriting());
-    return ingest::DropJob(writable, job);
+    HEADRACE_ASSIGN_OR_RETURN(const std::vector<ingest::JobInfo> jobs, ingest::ListJobs(writable));
+    const auto known =
+        std::find_if(jobs.begin(), jobs.end(), [&](const ingest::JobInfo& one) { return one.job == job; });
+    const Status dropped = ingest::DropJob(writable, job);
+    if (!dropped.ok() && !IsKind(dropped, ErrorKind::kNotFound)) return dropped;
+    // What a stage of a pipeline held back in its sources goes as well. One that never had an answer holds them all the same; its name tells its target.
+    const bool is_stage =
+        known != jobs.end() ? !known->position.sources.empty() : IsStageOf(job, writable.name);
+    if (!is_stage) return dropped;
+    HEADRACE_ASSIGN_OR_RETURN(const bool held, ReleaseHeldSources(writable, job));
+    return held ? Status::OK() : dropped;
   }
 
   Result<std::vector<BucketInfo>> Tree(std::optional<int64_t> snapshot) override {
@@ -177,7 +215,10 @@ Result<std::vector<Value>> KeyValues(const Table& table,
     }
     const size_t i = found - schema.primary_keys.begin();
     if (given[i]) return Invalid("looking up a key in table ", table.name, ": ", column, " is given twice");
-    HEADRACE_ASSIGN_OR_RETURN(values[i], ValueFromText(text, schema.fields[schema.FieldIndex(column)].type));
+    const auto value = ValueFromText(text, schema.fields[schema.FieldIndex(column)].type);
+    if (!value.ok())
+      return WithContext("looking up a key in table " + table.name + ", column " + column, value.status());
+    values[i] = *value;
     given[i] = true;
   }
   for (size_t i = 0; i < given.size(); ++i) {

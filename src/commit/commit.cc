@@ -179,7 +179,9 @@ class PartCommitter {
 
   // Two processes that commit under one name must not take each other's snapshots for their own.
   Status CheckHoldsOurs(const Snapshot& snapshot) const {
-    for (const auto& [key, value] : prepared_.properties) {
+    Properties ours = prepared_.properties;
+    if (!prepared_.token.empty()) ours.emplace(kTokenProperty, prepared_.token);
+    for (const auto& [key, value] : ours) {
       const auto it = snapshot.properties.find(key);
       if (it != snapshot.properties.end() && it->second == value) continue;
       return CommitConflict("committing to table ", table_.name, ": snapshot ", snapshot.id, " has our user ",
@@ -195,8 +197,10 @@ class PartCommitter {
       const std::optional<std::string> found =
           it == carried.end() ? std::nullopt : std::optional<std::string>(it->second);
       if (found == expected) continue;
+      // Our own first snapshot, which has been found. Of what another process came to as well, the same text is no less its own.
       const auto ours = prepared_.properties.find(key);
-      if (found.has_value() && ours != prepared_.properties.end() && *found == ours->second) continue;
+      const bool is_ours = found.has_value() && ours != prepared_.properties.end() && *found == ours->second;
+      if (is_ours && part_.kind == CommitKind::kCompact) continue;
       return CommitConflict("committing to table ", table_.name, ": ", key,
                             " was changed by another process; it was ", expected.value_or("absent"),
                             " and is now ", found.value_or("absent"));
@@ -322,6 +326,7 @@ class PartCommitter {
     for (const std::string& key : prepared_.dropped_properties) facts.properties.erase(key);
     for (const auto& [key, value] : prepared_.properties) facts.properties[key] = value;
     facts.properties[std::string(kWriterProperty)] = BuildCreator();
+    if (!prepared_.token.empty()) facts.properties[std::string(kTokenProperty)] = prepared_.token;
     return facts;
   }
 

@@ -35,6 +35,9 @@ inline constexpr int64_t kBatchCommitIdentifier = 9223372036854775807;
 struct PreparedCommit {
   std::string user;
   int64_t identifier = 0;  // strictly increasing per user
+  // Tells the commit from another process's of the same user and identifier, also where both came to the same: their files differ. Any unique text; empty:
+  // the properties alone tell.
+  std::string token;
   std::vector<BucketChange> changes;
   std::optional<int64_t> watermark;
   // Put into the snapshot beside the carried ones: a key given here replaces the carried value.
@@ -68,6 +71,8 @@ struct CommitHooks {
 inline constexpr std::string_view kCarriedPrefix = "headrace.";
 // Says which build made a snapshot, and so that it holds all carried properties.
 inline constexpr std::string_view kWriterProperty = "headrace.writer";
+// PreparedCommit::token; not carried.
+inline constexpr std::string_view kTokenProperty = "headrace-commit";
 
 // The snapshots made, oldest first (APPEND or OVERWRITE, then COMPACT); empty when there was nothing to commit. Calling it again with the
 // same commit is safe. After an error the first snapshot may have been made and the second not: commit again, or the compact part alone.

@@ -120,6 +120,24 @@ TEST_F(Committing, TheSameCommitAgainFindsItselfAndChangesNothing) {
   EXPECT_THAT(LiveNames(table_), ElementsAre("c", "x"));
 }
 
+// Its files are not ours, and so are not the sequence numbers in them.
+TEST_F(Committing, WhatAnotherProcessOfTheSameNameCameToAsWellIsNotTakenForOurs) {
+  const auto prepared = [](const std::string& file) {
+    PreparedCommit commit = CommitOf("u", 1, {ChangeOf(0, {{.name = file}})});
+    commit.token = "process of " + file;
+    commit.properties["headrace.position.j"] = "5";
+    commit.expected_properties["headrace.position.j"] = std::nullopt;
+    return commit;
+  };
+  const auto first = Must(Commit(table_, prepared("a")));
+  EXPECT_EQ(Must(Commit(table_, prepared("a"))), first);
+  EXPECT_TRUE(IsKind(Commit(table_, prepared("b")).status(), ErrorKind::kCommitConflict));
+  PreparedCommit later = prepared("c");  // prepared when the other one was there already
+  later.base_snapshot = SnapshotId(1);
+  EXPECT_TRUE(IsKind(Commit(table_, later).status(), ErrorKind::kCommitConflict));
+  EXPECT_THAT(LiveNames(table_), ElementsAre("a"));
+}
+
 TEST_F(Committing, ALaterIdentifierOfTheSameUserIsAnotherCommit) {
   Must(Commit(table_, CommitOf("u", 1, {ChangeOf(0, {{.name = "a"}})})));
   Must(Commit(table_,

@@ -50,11 +50,8 @@ struct RowRange {
 
 class ParquetPages final : public DataFilePages {
  public:
-  ParquetPages(Store* store, std::string path, const DataFileMeta& file, arrow::MemoryPool* pool)
-      : store_(store),
-        path_(std::move(path)),
-        file_(file),
-        pool_(pool == nullptr ? arrow::default_memory_pool() : pool) {}
+  ParquetPages(std::string path, const DataFileMeta& file, arrow::MemoryPool* pool)
+      : path_(std::move(path)), file_(file), pool_(pool == nullptr ? arrow::default_memory_pool() : pool) {}
 
   Status Open(std::shared_ptr<arrow::io::RandomAccessFile> file, const TableSchema& written,
               const FileReadOptions& options, const std::vector<ReadColumns>& parts) {
@@ -81,6 +78,8 @@ class ParquetPages final : public DataFilePages {
   std::span<const Block> blocks() const override { return blocks_; }
   std::span<const Value> largest_keys() const override { return largest_keys_; }
 
+  const std::shared_ptr<arrow::Schema>& schema(size_t part) const override { return parts_[part].schema; }
+
   int64_t memory_bytes() const override {
     int64_t bytes = static_cast<int64_t>(footer_->size()) * 4 +
                     static_cast<int64_t>(blocks_.size() * (sizeof(Block) + sizeof(BlockPlace))) +
@@ -92,7 +91,7 @@ class ParquetPages final : public DataFilePages {
     return bytes;
   }
 
-  Result<std::unique_ptr<PageCursor>> OpenCursor() const override;
+  Result<std::unique_ptr<PageCursor>> OpenCursor(Store* store) const override;
 
  private:
   friend class ParquetPageCursor;
@@ -153,7 +152,6 @@ class ParquetPages final : public DataFilePages {
     return Corruption("its row groups have ", first_row, " rows, its footer says ", file_.row_count);
   }
 
-  Store* store_;
   std::string path_;
   DataFileMeta file_;
   arrow::MemoryPool* pool_;
@@ -299,9 +297,9 @@ class ParquetPageCursor final : public PageCursor {
   std::unique_ptr<parquet::arrow::FileReader> reader_;
 };
 
-Result<std::unique_ptr<PageCursor>> ParquetPages::OpenCursor() const {
+Result<std::unique_ptr<PageCursor>> ParquetPages::OpenCursor(Store* store) const {
   HEADRACE_ASSIGN_OR_RETURN(std::shared_ptr<arrow::io::RandomAccessFile> bytes,
-                            OpenListedFile(store_, path_, file_));
+                            OpenListedFile(store, path_, file_));
   auto cursor = std::make_unique<ParquetPageCursor>(this);
   HEADRACE_RETURN_NOT_OK(cursor->Open(std::move(bytes)));
   return cursor;
@@ -317,7 +315,7 @@ Result<std::shared_ptr<const DataFilePages>> DataFilePages::Open(Store* store, c
                             OpenListedFile(store, path, file));
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> written,
                             SchemaOfFile(path, file, options));
-  auto pages = std::make_shared<ParquetPages>(store, path, file, options.pool);
+  auto pages = std::make_shared<ParquetPages>(path, file, options.pool);
   HEADRACE_RETURN_NOT_OK(pages->Open(std::move(opened), *written, options, parts));
   return pages;
 }

@@ -49,11 +49,14 @@ class DataFilePages {
   virtual std::span<const Block> blocks() const = 0;
   // For each block a value that its first key column may not exceed; empty where the file does not tell.
   virtual std::span<const Value> largest_keys() const = 0;
+  // Of the batches of a part.
+  virtual const std::shared_ptr<arrow::Schema>& schema(size_t part) const = 0;
   // About what this object holds.
   virtual int64_t memory_bytes() const = 0;
 
-  // Opens the file once more. The cursor must not outlive this object nor the store.
-  virtual Result<std::unique_ptr<PageCursor>> OpenCursor() const = 0;
+  // Opens the file once more, in a store that has it: whoever keeps this object need not keep the store that it was opened in. The cursor must not
+  // outlive this object nor the store.
+  virtual Result<std::unique_ptr<PageCursor>> OpenCursor(Store* store) const = 0;
 };
 
 }  // namespace headrace

@@ -120,7 +120,7 @@ class PagedFile {
   // Blocks in any order, as table slices in order.
   Result<std::shared_ptr<arrow::Table>> ReadPaged() {
     HEADRACE_ASSIGN_OR_RETURN(const auto pages, Open());
-    HEADRACE_ASSIGN_OR_RETURN(const auto cursor, pages->OpenCursor());
+    HEADRACE_ASSIGN_OR_RETURN(const auto cursor, pages->OpenCursor(&store_));
     std::vector<size_t> order;
     for (size_t i = 0; i < pages->blocks().size(); ++i) {
       order.push_back(i);

@@ -171,7 +171,7 @@ Result<std::shared_ptr<arrow::Table>> ReadByPages(const FixtureTable& table, con
       const auto pages,
       DataFilePages::Open(&store, table.data_files.at(file.name).string(), file, read,
                           {{.keys = true, .values = {}}, {false, true, true, Names(*shape)}}));
-  HEADRACE_ASSIGN_OR_RETURN(const auto cursor, pages->OpenCursor());
+  HEADRACE_ASSIGN_OR_RETURN(const auto cursor, pages->OpenCursor(&store));
   arrow::RecordBatchVector batches;
   for (size_t block = 0; block < pages->blocks().size(); ++block) {
     HEADRACE_ASSIGN_OR_RETURN(const auto keys, cursor->Read(block, 0));

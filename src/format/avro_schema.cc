@@ -1,8 +1,11 @@
 // Reads the JSON of an Avro schema.
 #include "format/avro_schema.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/json.h"
 
@@ -54,12 +57,30 @@ class SchemaReader {
     if (name == "array") return Collection(json, AvroNode::kArray, "items", space, depth);
     if (name == "map") return Collection(json, AvroNode::kMap, "values", space, depth);
     if (name == "fixed") return Fixed(json, space);
-    if (name == "enum") {
-      const int32_t node = Add(AvroNode::kEnum);
-      HEADRACE_RETURN_NOT_OK(Define(json, space, node).status());
-      return node;
+    if (name == "enum") return Enum(json, space);
+    HEADRACE_ASSIGN_OR_RETURN(const int32_t node, Named(name, space));  // {"type": "long", "logicalType": …}
+    if (at(node).kind <= AvroNode::kString) KeepAttributes(json, node);
+    return node;
+  }
+
+  static std::optional<std::string> TextOf(const nlohmann::json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number_integer() || value.is_boolean()) return value.dump();
+    return std::nullopt;
+  }
+
+  void KeepAttributes(const nlohmann::json& json, int32_t node) {
+    for (const auto& [name, value] : json.items()) {
+      static constexpr std::array<std::string_view, 8> kShape = {"type",    "name",  "namespace", "fields",
+                                                                 "symbols", "items", "values",    "doc"};
+      if (std::find(kShape.begin(), kShape.end(), name) != kShape.end()) continue;
+      if (std::optional<std::string> text = TextOf(value)) at(node).attributes[name] = *std::move(text);
+      if (!value.is_object()) continue;
+      for (const auto& [inner, held] : value.items()) {
+        if (std::optional<std::string> text = TextOf(held))
+          at(node).attributes[name + "/" + inner] = *std::move(text);
+      }
     }
-    return Named(name, space);  // {"type": "long", "logicalType": …}
   }
 
   Result<int32_t> Named(const std::string& name, const std::string& space) {
@@ -78,6 +99,8 @@ class SchemaReader {
     HEADRACE_ASSIGN_OR_RETURN(std::optional<std::string> own_space, FindString(json, "namespace", origin_));
     const std::string full = FullName(name, own_space.value_or(space));
     if (!named_.emplace(full, node).second) return Bad("the type '", full, "' is defined twice");
+    at(node).name = full;
+    KeepAttributes(json, node);
     const size_t dot = full.rfind('.');
     return dot == std::string::npos ? std::string() : full.substr(0, dot);
   }
@@ -86,15 +109,14 @@ class SchemaReader {
     const int32_t node = Add(AvroNode::kRecord);
     HEADRACE_ASSIGN_OR_RETURN(std::string inner, Define(json, space, node));
     HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json* fields, GetArray(json, "fields", origin_));
+    std::set<std::string> seen;  // a registry's schema may have hundreds of thousands
     for (const nlohmann::json& field : *fields) {
       if (!field.is_object()) return Bad("a field is ", field.type_name());
       HEADRACE_ASSIGN_OR_RETURN(std::string name, GetString(field, "name", origin_));
       const auto type = field.find("type");
       if (type == field.end()) return Bad("field '", name, "' has no type");
       HEADRACE_ASSIGN_OR_RETURN(int32_t child, Node(*type, inner, depth + 1));
-      for (const std::string& other : at(node).names) {
-        if (other == name) return Bad("field '", name, "' is there twice");
-      }
+      if (!seen.insert(name).second) return Bad("field '", name, "' is there twice");
       at(node).names.push_back(std::move(name));
       at(node).children.push_back(child);
     }
@@ -118,6 +140,16 @@ class SchemaReader {
     if (item == json.end()) return Bad(NameOf(kind), " without \"", key, "\"");
     HEADRACE_ASSIGN_OR_RETURN(int32_t child, Node(*item, space, depth + 1));
     at(node).children.push_back(child);
+    KeepAttributes(json, node);
+    return node;
+  }
+
+  Result<int32_t> Enum(const nlohmann::json& json, const std::string& space) {
+    const int32_t node = Add(AvroNode::kEnum);
+    HEADRACE_RETURN_NOT_OK(Define(json, space, node).status());
+    HEADRACE_ASSIGN_OR_RETURN(std::optional<std::vector<std::string>> symbols,
+                              FindStringList(json, "symbols", origin_));
+    if (symbols) at(node).names = *std::move(symbols);
     return node;
   }
 

@@ -22,6 +22,57 @@ std::string UpperCase(std::string_view text) {
   return upper;
 }
 
+// What a type of other databases is called here; empty: nothing is known of it.
+std::string_view NameHere(std::string_view upper) {
+  struct Other {
+    std::string_view name, here;
+  };
+  static constexpr Other kOthers[] = {{"TEXT", "STRING"},
+                                      {"CLOB", "STRING"},
+                                      {"LONGTEXT", "STRING"},
+                                      {"MEDIUMTEXT", "STRING"},
+                                      {"TINYTEXT", "STRING"},
+                                      {"BPCHAR", "STRING"},
+                                      {"JSON", "STRING"},
+                                      {"JSONB", "STRING"},
+                                      {"UUID", "STRING"},
+                                      {"VARCHAR2", "VARCHAR(n)"},
+                                      {"NVARCHAR", "VARCHAR(n)"},
+                                      {"CHARACTER", "CHAR(n), or VARCHAR(n) where it is VARYING"},
+                                      {"NCHAR", "CHAR(n)"},
+                                      {"BOOL", "BOOLEAN"},
+                                      {"INT1", "TINYINT"},
+                                      {"BYTE", "TINYINT"},
+                                      {"INT2", "SMALLINT"},
+                                      {"SHORT", "SMALLINT"},
+                                      {"SMALLSERIAL", "SMALLINT"},
+                                      {"INT4", "INT"},
+                                      {"MEDIUMINT", "INT"},
+                                      {"SIGNED", "INT"},
+                                      {"SERIAL", "INT"},
+                                      {"INT8", "BIGINT"},
+                                      {"LONG", "BIGINT"},
+                                      {"BIGSERIAL", "BIGINT"},
+                                      {"UTINYINT", "SMALLINT"},
+                                      {"USMALLINT", "INT"},
+                                      {"UINTEGER", "BIGINT"},
+                                      {"UBIGINT", "DECIMAL(20, 0)"},
+                                      {"HUGEINT", "DECIMAL(38, 0)"},
+                                      {"NUMBER", "DECIMAL(p, s)"},
+                                      {"MONEY", "DECIMAL(p, s)"},
+                                      {"FLOAT4", "FLOAT"},
+                                      {"REAL", "FLOAT"},
+                                      {"FLOAT8", "DOUBLE"},
+                                      {"BYTEA", "BYTES"},
+                                      {"DATETIME", "TIMESTAMP(p)"},
+                                      {"TIMESTAMPTZ", "TIMESTAMP_LTZ(p)"},
+                                      {"STRUCT", "ROW<name type, …>"},
+                                      {"LIST", "ARRAY<type>"}};
+  for (const Other& other : kOthers)
+    if (other.name == upper) return other.here;
+  return {};
+}
+
 struct Token {
   enum Kind { kEnd, kWord, kQuotedName, kText, kNumber, kSymbol } kind = kEnd;
   std::string text;   // words as written; quoted ones without their quotes
@@ -199,7 +250,9 @@ class Parser {
       return Unsupported("parsing type '", text_.substr(0, 200), "' at position ", name.position + 1,
                          ": the type ", name.upper, " is not supported");
     }
-    return Fail(name.position, "'", name.text, "' is not a type");
+    const std::string_view meant = NameHere(name.upper);
+    return Fail(name.position, "'", name.text, "' is not a type",
+                meant.empty() ? std::string() : "; here it is called " + std::string(meant));
   }
 
   // An int in parentheses, or the default when there are none.

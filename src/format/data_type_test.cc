@@ -72,6 +72,10 @@ TEST(ParseDataType, SaysWhereTheTextIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "position 1: expected a type, found the end"},
       {"INTT", "position 1: 'INTT' is not a type"},
+      {"TEXT", "'TEXT' is not a type; here it is called STRING"},
+      {"ARRAY<float8>", "position 7: 'float8' is not a type; here it is called DOUBLE"},
+      {"ROW<a int8>", "'int8' is not a type; here it is called BIGINT"},
+      {"DATETIME(3)", "'DATETIME' is not a type; here it is called TIMESTAMP(p)"},
       {"INT NOT", "expected NULL, found the end"},
       {"INT INT", "position 5: expected the end of the type, found 'INT'"},
       {"DECIMAL(39)", "position 9: precision 39 is not between 1 and 38"},

@@ -61,6 +61,9 @@ constexpr LogicalType kLogicalTypes[] = {
     {"io.debezium.time.MicroTimestamp", ValueForm::kInstant, 6, TypeRoot::kTimestamp, 6},
     {"io.debezium.time.NanoTimestamp", ValueForm::kInstant, 9, TypeRoot::kTimestamp, 9},
     {"io.debezium.time.ZonedTimestamp", ValueForm::kIsoInstant, 0, TypeRoot::kTimestampLtz, 6},
+    {kAvroInstantMillis, ValueForm::kInstant, 3, TypeRoot::kTimestampLtz, 3},
+    {kAvroInstantMicros, ValueForm::kInstant, 6, TypeRoot::kTimestampLtz, 6},
+    {kAvroInstantNanos, ValueForm::kInstant, 9, TypeRoot::kTimestampLtz, 9},
     {"io.debezium.time.IsoDate", ValueForm::kIsoDate, 0, TypeRoot::kDate, 0},
     {"io.debezium.time.IsoTimestamp", ValueForm::kIsoInstant, 0, TypeRoot::kTimestamp, 6},
 };
@@ -167,6 +170,11 @@ bool ReadType(const JsonToken& schema, ConnectField* field, std::string* why) {
 }
 
 }  // namespace
+
+bool IsConnectLogicalType(std::string_view name) {
+  return name == "org.apache.kafka.connect.data.Decimal" || name == "io.debezium.data.VariableScaleDecimal" ||
+         Find(kLogicalTypes, name) != nullptr;
+}
 
 bool ReadConnectFields(const JsonToken& schema, std::vector<ConnectField>* fields, std::string* why) {
   const JsonToken* list = schema.kind == JsonKind::kObject ? FindMember(schema, "fields") : nullptr;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "format/data_type.h"
@@ -17,6 +18,14 @@ struct ConnectField {
   ValueShape shape;
   DataType type;  // what a new table gets; NOT NULL where the schema says so
 };
+
+// Names that no converter writes: instants of Avro's logical types, which Connect has no name for.
+inline constexpr std::string_view kAvroInstantMillis = "avro.timestamp-millis";
+inline constexpr std::string_view kAvroInstantMicros = "avro.timestamp-micros";
+inline constexpr std::string_view kAvroInstantNanos = "avro.timestamp-nanos";
+
+// Whether the name of a schema says more of its values than its base type does.
+bool IsConnectLogicalType(std::string_view name);
 
 // The fields of a struct schema: {"type":"struct","fields":[…]}. False with `why` for a schema that is not one.
 bool ReadConnectFields(const JsonToken& schema, std::vector<ConnectField>* fields, std::string* why);

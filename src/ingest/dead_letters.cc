@@ -67,7 +67,7 @@ void DeadLetters::Add(const DeadLetter& letter) {
   held_back_ += OpeningOf(job_);
   held_back_ += "\"input\":";
   AppendJsonString(letter.input, &held_back_);
-  held_back_ += ",\"line\":" + std::to_string(letter.line) + ",\"field\":";
+  held_back_ += ",\"" + std::string(letter.unit) + "\":" + std::to_string(letter.number) + ",\"field\":";
   AppendJsonString(letter.field, &held_back_);
   held_back_ += ",\"reason\":";
   AppendJsonString(letter.reason, &held_back_);

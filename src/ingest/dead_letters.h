@@ -17,7 +17,8 @@ namespace headrace::ingest {
 
 struct DeadLetter {
   std::string_view input;
-  int64_t line = 0;
+  std::string_view unit = "line";  // the field's name that has the number: a record of Kafka has an "offset"
+  int64_t number = 0;
   std::string_view field;
   std::string_view reason;
   std::string_view record;

@@ -33,8 +33,8 @@ TEST_F(DeadLettersTest, KeepTheExactBytesOfARecord) {
   auto letters = *DeadLetters::Open(path_, "job", 0);
   const std::string text = "{\"a\":\"\\u0000 tab\there\"}\r";
   const std::string not_utf8 = "caf\xE9";
-  letters->Add({"in", 1, "after.a", "bad \"thing\"", text});
-  letters->Add({"in", 2, "", "not UTF-8", not_utf8});
+  letters->Add({"in", "line", 1, "after.a", "bad \"thing\"", text});
+  letters->Add({"in", "line", 2, "", "not UTF-8", not_utf8});
   ASSERT_TRUE(letters->Sync().ok());
   std::stringstream lines(Text());
   std::string line;
@@ -53,10 +53,10 @@ TEST_F(DeadLettersTest, AreCutBackToThePosition) {
   int64_t counted = 0;
   {
     auto letters = *DeadLetters::Open(path_, "job", 0);
-    letters->Add({"in", 1, "", "x", "one"});
+    letters->Add({"in", "line", 1, "", "x", "one"});
     ASSERT_TRUE(letters->Sync().ok());
     counted = letters->bytes();
-    letters->Add({"in", 2, "", "x", "two"});
+    letters->Add({"in", "line", 2, "", "x", "two"});
     ASSERT_TRUE(letters->Sync().ok());  // and then killed before the commit
   }
   auto letters = *DeadLetters::Open(path_, "job", counted);

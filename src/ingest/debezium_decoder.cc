@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ingest/event_lines.h"
 #include "ingest/foreign_form.h"
 #include "ingest/value_decoder.h"
 
@@ -11,11 +12,6 @@ namespace {
 constexpr size_t kKnownSchemas = 8;
 constexpr std::string_view kSchemaStart = "{\"schema\":";
 constexpr std::string_view kPayloadStart = ",\"payload\":";
-
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
-
-bool IsObject(const JsonToken* token) { return token != nullptr && token->kind == JsonKind::kObject; }
-bool IsNullOrAbsent(const JsonToken* token) { return token == nullptr || token->is_null(); }
 
 // The value inside an envelope, or the value itself; nullptr unless that is an object.
 const JsonToken* PayloadOf(const JsonToken* token) {
@@ -100,6 +96,7 @@ LineOutcome DebeziumDecoder::Decode(std::string_view line, std::optional<std::st
                                     CurrentRows* current, RowBuffer* out) {
   if (IsBlank(line)) return LineOutcome::Ignored("blank line");
   const int64_t before = out->rows();
+  UseKnown(nullptr);
   std::optional<LineOutcome> known = DecodeKnownPrefix(line, key_line, current, out);
   LineOutcome outcome;
   if (known) {
@@ -112,12 +109,15 @@ LineOutcome DebeziumDecoder::Decode(std::string_view line, std::optional<std::st
     outcome = DecodeMessage(tape_.root(), key_line, current, out);
     if (outcome.fate == LineFate::kApplied) RememberPrefix(line);
   }
+  if (options_.follow_schema && outcome.fate == LineFate::kBad && schema_ != nullptr)
+    OfferChanges(table_, schema_->columns, &outcome);
   if (outcome.fate != LineFate::kApplied) out->TruncateTo(before);
 
   // A tombstone may stand between the two halves of a key change; anything else ends the waiting.
   if (outcome.rule == "tombstone") {
     outcome.open_delete = !deleted_position_.empty();
-  } else if (!outcome.open_delete && outcome.fate != LineFate::kNeedsRows) {
+  } else if (!outcome.open_delete && outcome.fate != LineFate::kNeedsRows &&
+             outcome.fate != LineFate::kSchemaChange) {
     deleted_position_.clear();
   }
   return outcome;
@@ -159,7 +159,7 @@ LineOutcome DebeziumDecoder::DecodeEnveloped(const JsonToken& root, const JsonTo
                                              CurrentRows* current, RowBuffer* out) {
   const JsonToken* payload = FindMember(root, "payload");
   const JsonToken* schema = FindMember(root, "schema");
-  shapes_ = nullptr;
+  UseKnown(nullptr);
   if (payload == nullptr || schema == nullptr || FindMember(root, "op") != nullptr)
     return DecodePayload(root, key, current, out);
   if (root.length != 2)
@@ -234,7 +234,7 @@ LineOutcome DebeziumDecoder::DecodeWithoutOp(const Event& event) {
     return LineOutcome::Ignored("transaction boundary");
   }
   if (FindMember(root, "ddl") != nullptr) return DecodeDdl(event);
-  std::string foreign = RecogniseForeignJson(root);
+  std::string foreign = RecogniseForeignJson(root, EventFormat::kDebeziumJson);
   const bool is_foreign = !foreign.empty();
   LineOutcome outcome =
       is_foreign ? LineOutcome::Bad("", std::move(foreign)) : LineOutcome::Bad("op", "is missing");
@@ -242,28 +242,52 @@ LineOutcome DebeziumDecoder::DecodeWithoutOp(const Event& event) {
   return outcome;
 }
 
-// A schema change of the source. Making the table is what comes before its first row; what changes the table ingested is refused.
-LineOutcome DebeziumDecoder::DecodeDdl(const Event& event) const {
+// A schema change of the source. Making the table is what comes before its first row; what changes the table ingested is followed where that was
+// asked for and the statement is one that is understood, else refused.
+LineOutcome DebeziumDecoder::DecodeDdl(const Event& event) {
   const SourceName name = SourceNameOf(event.source);
   const JsonToken* changes = FindMember(*event.root, "tableChanges");
   if (changes == nullptr || changes->kind != JsonKind::kArray || changes->length == 0)
     return LineOutcome::Ignored("schema change of no table");
+  const JsonToken* snapshot = IsObject(event.source) ? FindMember(*event.source, "snapshot") : nullptr;
+  const bool of_snapshot =
+      snapshot != nullptr && snapshot->kind == JsonKind::kString && snapshot->view() != "false";
+  if (!of_snapshot && options_.follow_schema) {
+    for (const auto& [from, to] : ParseMysqlDdl(TextOf(*event.root, "ddl")).renamed) {
+      const SourceName old_name{from.database.empty() ? name.database : from.database, name.schema,
+                                from.table};
+      if (!source_.IsOurs(old_name)) continue;
+      const SourceName new_name{to.database.empty() ? name.database : to.database, name.schema, to.table};
+      source_.Rename(new_name.ToString());
+      return LineOutcome::Ignored("the source table's new name");
+    }
+  }
   const bool ours = source_.chosen().empty()
                         ? (options_.source_table.empty() || name.Matches(options_.source_table))
                         : name.ToString() == source_.chosen();
   if (!ours) return LineOutcome::Ignored("schema change of another table");
-  const JsonToken* snapshot = IsObject(event.source) ? FindMember(*event.source, "snapshot") : nullptr;
-  if (snapshot != nullptr && snapshot->kind == JsonKind::kString && snapshot->view() != "false") {
-    return LineOutcome::Ignored("schema of the snapshot");
-  }
+  if (of_snapshot) return LineOutcome::Ignored("schema of the snapshot");
   for (const JsonToken* change = changes->begin(); change != changes->end(); change = change->next()) {
-    const JsonToken* type = IsObject(change) ? FindMember(*change, "type") : nullptr;
-    if (type != nullptr && type->view() == "CREATE" && source_.chosen().empty()) continue;
-    return LineOutcome::Bad("ddl", "the source changed its table (" +
-                                       Excerpt(*FindMember(*event.root, "ddl")) +
-                                       "): schema changes in mid-stream are not taken yet");
+    const std::string_view type = IsObject(change) ? TextOf(*change, "type") : std::string_view();
+    if (type == "CREATE" && source_.chosen().empty()) continue;
+    return DecodeAlter(event);
   }
   return LineOutcome::Ignored("schema of a new table");
+}
+
+// With a schema around them the rows tell their types themselves, when they come; without one the statement does.
+LineOutcome DebeziumDecoder::DecodeAlter(const Event& event) {
+  const std::string_view statement = TextOf(*event.root, "ddl");
+  const std::string_view connector = IsObject(event.source) ? TextOf(*event.source, "connector") : "";
+  if (options_.follow_schema && (connector == "mariadb" || connector == "mysql")) {
+    const Ddl ddl = ParseMysqlDdl(statement);
+    if (ddl.kind == Ddl::Kind::kDrop) return LineOutcome::Ignored("drop of the source table");
+    if (ddl.kind == Ddl::Kind::kTruncate) return LineOutcome::Ignored("statement of a truncate");
+    return FollowDdl(ddl, schema_ != nullptr ? DdlExtent::kNames : DdlExtent::kAll, table_);
+  }
+  return LineOutcome::Bad("ddl",
+                          "the source changed its table (" + Excerpt(*FindMember(*event.root, "ddl")) +
+                              "): that is followed where --on-schema-change says so, for MySQL and MariaDB");
 }
 
 LineOutcome DebeziumDecoder::Insert(const Event& event, CurrentRows* current, RowBuffer* out) {
@@ -423,7 +447,7 @@ bool DebeziumDecoder::UseSchema(const JsonToken& schema, std::string* why) {
   const auto known =
       std::find_if(schemas_.begin(), schemas_.end(), [&](const auto& one) { return one->text == text; });
   if (known != schemas_.end()) {
-    shapes_ = &(*known)->by_column;
+    UseKnown(known->get());
     std::rotate(schemas_.begin(), known, known + 1);
     return true;
   }
@@ -435,12 +459,18 @@ bool DebeziumDecoder::UseSchema(const JsonToken& schema, std::string* why) {
   if (image != nullptr && !ReadConnectFields(*image, &fields, why)) return false;
   for (ConnectField& field : fields) {
     const int column = rows_.FindColumn(field.name);
+    fresh->columns.push_back({field.name, field.type});
     if (column >= 0) fresh->by_column[column] = std::move(field.shape);
   }
   schemas_.insert(schemas_.begin(), std::move(fresh));
   if (schemas_.size() > kKnownSchemas) schemas_.pop_back();
-  shapes_ = &schemas_.front()->by_column;
+  UseKnown(schemas_.front().get());
   return true;
+}
+
+void DebeziumDecoder::UseKnown(const KnownSchema* schema) {
+  schema_ = schema;
+  shapes_ = schema == nullptr ? nullptr : &schema->by_column;
 }
 
 // A schema is several times as long as the event in it and does not change: a line that begins with the very bytes of one that was read
@@ -476,7 +506,7 @@ std::optional<LineOutcome> DebeziumDecoder::DecodeKnownPrefix(std::string_view l
     LineOutcome problem;
     const JsonToken* key = ParseKeyLine(key_line, &problem);
     if (problem.fate == LineFate::kBad) return problem;
-    shapes_ = &schema->by_column;
+    UseKnown(schema.get());
     return DecodePayload(payload, key, current, out);
   }
   return std::nullopt;

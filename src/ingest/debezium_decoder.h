@@ -17,16 +17,12 @@
 #include "ingest/event.h"
 #include "ingest/json_tape.h"
 #include "ingest/row_reader.h"
+#include "ingest/schema_drift.h"
 #include "ingest/source_table.h"
 
 namespace headrace::ingest {
 
-struct DebeziumOptions {
-  ValueModes modes;
-  std::string source_table;        // empty: the first event's
-  std::string known_source_table;  // of an earlier run of the job
-  bool truncate_deletes = true;
-};
+using DebeziumOptions = EventOptions;
 
 class DebeziumDecoder final : public LineDecoder {
  public:
@@ -42,6 +38,7 @@ class DebeziumDecoder final : public LineDecoder {
     std::string prefix;  // of the line, up to the payload
     std::string text;    // of the schema alone
     std::vector<ValueShape> by_column;
+    std::vector<SourceColumn> columns;
   };
   struct Event;
 
@@ -54,7 +51,9 @@ class DebeziumDecoder final : public LineDecoder {
   LineOutcome DecodeEvent(Event& event, CurrentRows* current, RowBuffer* out);
   LineOutcome DecodeChange(const Event& event, CurrentRows* current, RowBuffer* out);
   LineOutcome DecodeWithoutOp(const Event& event);
-  LineOutcome DecodeDdl(const Event& event) const;
+  LineOutcome DecodeDdl(const Event& event);
+  LineOutcome DecodeAlter(const Event& event);
+  void UseKnown(const KnownSchema* schema);
 
   LineOutcome Insert(const Event& event, CurrentRows* current, RowBuffer* out);
   LineOutcome Update(const Event& event, CurrentRows* current, RowBuffer* out);
@@ -88,6 +87,7 @@ class DebeziumDecoder final : public LineDecoder {
   JsonTape key_tape_;
   const JsonToken* old_key_ = nullptr;  // of the line's header, valid during Decode
   const std::vector<ValueShape>* shapes_ = nullptr;
+  const KnownSchema* schema_ = nullptr;                // of the line; null: it has none
   std::vector<std::unique_ptr<KnownSchema>> schemas_;  // newest first, a few
   RowBuffer deleted_key_;         // the key of the last delete, when it may be half of a key change
   std::string deleted_position_;  // its log position; empty: none

@@ -1,6 +1,6 @@
 // What becomes of one input line, and the contract of a decoder: bytes in, columns out.
 //
-// A decoder gives each line exactly one fate. kApplied appended one or two rows to the RowBuffer; every other fate appended nothing. A bad
+// A decoder gives each line exactly one fate. kApplied appended one row or more to the RowBuffer; every other fate appended nothing. A bad
 // record names the field and the reason; the caller knows the line's number and bytes. Decoders are pure but for memory of what they
 // have seen (schemas, the order of names, the delete before a create); the same lines in the same order give the same fates.
 // A decoder and its buffers belong to one thread.
@@ -10,7 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "headrace/alter_terms.h"
 #include "ingest/row_buffer.h"
 
 namespace headrace::ingest {
@@ -21,22 +24,36 @@ enum class DecimalMode { kUnsaid, kPrecise, kString };         // decimal.handli
 enum class BinaryMode { kUnsaid, kBase64, kBase64Url, kHex };  // binary.handling.mode
 enum class TimeMode {
   kAdaptive,
+  kAdaptiveTimeMicroseconds,  // TIME in microseconds whatever its precision, instants as in kAdaptive
   kMicroseconds,
   kConnect,
   kNanoseconds
 };  // time.precision.mode; ISO text is seen by itself
 
+// Whose events the values are in: foreign_values.h tells the differences.
+enum class ValueSource { kConnect, kCanal, kMaxwell, kPostgres };
+
 struct ValueModes {
   DecimalMode decimal = DecimalMode::kUnsaid;
   BinaryMode binary = BinaryMode::kUnsaid;
   TimeMode time = TimeMode::kAdaptive;
+  ValueSource source = ValueSource::kConnect;
+};
+
+struct EventOptions {
+  ValueModes modes;
+  std::string source_table;        // empty: the first event's
+  std::string known_source_table;  // of an earlier run of the job
+  bool truncate_deletes = true;
+  bool follow_schema = false;  // kSchemaChange instead of kBad where a change of the table would help
 };
 
 enum class LineFate {
   kApplied,
-  kIgnored,    // `rule` says by which rule
-  kBad,        // `field` and `reason`
-  kTruncate,   // the source emptied the table: delete every live row
+  kIgnored,   // `rule` says by which rule
+  kBad,       // `field` and `reason`
+  kTruncate,  // the source emptied the table: delete every live row
+  kSchemaChange,  // `changes` make the table fit the source again: apply them and decode again with a decoder of the new shape
   kNeedsRows,  // the event refers to a row that it does not send: decode again with a CurrentRows
 };
 
@@ -45,6 +62,7 @@ struct LineOutcome {
   std::string_view rule;  // static text: "tombstone", "heartbeat" …
   std::string field;      // dotted path, "after.name"; empty: the line as a whole
   std::string reason;
+  std::vector<SchemaChange> changes;  // of kSchemaChange; field and reason say what they are needed for
   bool foreign_form =
       false;  // kBad because the line is of a form that is not read here at all: the input is refused
   // The delete before may be the first half of a key change whose second half is still to come: do not commit between them.

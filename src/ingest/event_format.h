@@ -8,8 +8,9 @@
 
 namespace headrace::ingest {
 
-Result<EventFormat> ParseEventFormat(
-    std::string_view name);  // "debezium-json", "json", "csv", "parquet", "arrow", "auto" or ""
+Result<EventFormat> ParseEventFormat(std::string_view name);  // as NameOf says it, "auto" or ""
 std::string_view NameOf(EventFormat format);
+// Forms whose lines are changes of rows, so that each has its own decoder of events (event_decoders.h).
+bool IsEventForm(EventFormat format);
 
 }  // namespace headrace::ingest

@@ -8,7 +8,7 @@
 #include "ingest/connect_schema.h"
 #include "ingest/csv_decoder.h"
 #include "ingest/json_tape.h"
-#include "ingest/plain_types.h"
+#include "ingest/sampled_columns.h"
 #include "ingest/source_table.h"
 
 namespace headrace::ingest {
@@ -42,8 +42,10 @@ class SampledEvent {
     if (key_line != nullptr && key_tape_.Parse(*key_line)) key_ = KeyOfRecord(key_tape_.root());
     event_ = Payload(root);
     if (event_ != root) schema_ = FindMember(*root, "schema");
-    return event_ != nullptr && FindMember(*event_, "op") != nullptr &&
-           IsObject(FindMember(*event_, "source"));
+    if (event_ == nullptr || FindMember(*event_, "op") == nullptr) return false;
+    // A plain event may leave its source out.
+    const JsonToken* source = FindMember(*event_, "source");
+    return source == nullptr || source->is_null() || IsObject(source);
   }
 
   bool is_broken() const { return broken_; }
@@ -84,67 +86,13 @@ class SampledEvent {
   const JsonToken* schema_ = nullptr;
 };
 
-// Columns in the order they were first seen, and what was seen in them.
-class PlainColumns {
- public:
-  void Add(const JsonToken& row, const std::string& left_out) {
-    for (const JsonToken* name = row.begin(); name != row.end(); name = name[1].next()) {
-      if (!left_out.empty() && name->view() == left_out) continue;
-      TypeOf(name->view()).AddJson(name[1]);
-    }
-  }
-  PlainType& TypeOf(std::string_view name) {
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found != names_.end()) return types_[found - names_.begin()];
-    names_.emplace_back(name);
-    return types_.emplace_back();
-  }
-  Result<std::vector<DataField>> Fields(const ValueModes& modes) const {
-    std::vector<DataField> fields;
-    for (size_t i = 0; i < names_.size(); ++i) {
-      DataField field;
-      field.name = names_[i];
-      HEADRACE_ASSIGN_OR_RETURN(field.type, types_[i].TypeOf(names_[i], modes));
-      fields.push_back(std::move(field));
-    }
-    return fields;
-  }
-  std::vector<DataField> FieldsOfText() const {
-    std::vector<DataField> fields;
-    for (size_t i = 0; i < names_.size(); ++i) {
-      DataField field;
-      field.name = names_[i];
-      field.type = types_[i].TypeOfText();
-      fields.push_back(std::move(field));
-    }
-    return fields;
-  }
-  bool empty() const { return names_.empty(); }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<PlainType> types_;
-};
-
-Result<NewTable> Finish(std::vector<DataField> fields, std::vector<std::string> message_key,
-                        const CreateRequest& request) {
-  NewTable table;
-  table.fields = std::move(fields);
-  table.primary_keys = request.primary_key.empty() ? std::move(message_key) : request.primary_key;
-  table.partition_keys = request.partition_by;
-  table.options = request.table_options;
-  if (table.primary_keys.empty()) {
-    return Invalid(
-        "creating the table: nothing says what its primary key is; name it by --primary-key, give the "
-        "message keys by --keys FILE, or "
-        "make a table without a key first by `headrace create`");
-  }
-  return table;
-}
-
 }  // namespace
 
-std::vector<std::string> SourceTablesOf(const Sample& sample) {
+std::vector<std::string> SourceTablesOf(const Sample& sample, EventFormat format) {
+  if (format == EventFormat::kAvro) return {};
+  if (format != EventFormat::kDebeziumJson && format != EventFormat::kDebeziumAvro &&
+      format != EventFormat::kAuto)
+    return SourceTablesOfForm(sample, format);
   std::vector<std::string> names;
   SampledEvent event;
   for (const std::string& line : sample.lines) {
@@ -165,14 +113,15 @@ Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& opti
   SampledEvent event;
   PlainColumns columns;
   std::vector<std::string> message_key;
-  std::string taken;  // the source table, as of the first event
+  std::optional<std::string> taken;  // the source table, as of the first row; empty: events name none
   for (size_t i = 0; i < sample.lines.size(); ++i) {
     const std::string* key_line = i < sample.keys.size() ? &sample.keys[i] : nullptr;
     if (!event.Parse(sample.lines[i], key_line)) continue;
     const SourceName source = event.source();
     if (!options.source_table.empty() && !source.Matches(options.source_table)) continue;
-    if (taken.empty()) taken = source.ToString();
-    if (source.ToString() != taken || !IsObject(event.row())) continue;
+    if (!IsObject(event.row())) continue;
+    if (!taken) taken = source.ToString();
+    if (source.ToString() != *taken) continue;
     if (message_key.empty()) message_key = event.KeyColumns();
     const JsonToken* image = event.schema() == nullptr ? nullptr : FindConnectField(*event.schema(), "after");
     if (image == nullptr) {
@@ -190,7 +139,7 @@ Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& opti
       field.type = std::move(one.type);
       fields.push_back(std::move(field));
     }
-    return Finish(std::move(fields), std::move(message_key), request);
+    return FinishTable(std::move(fields), std::move(message_key), request);
   }
   if (columns.empty()) {
     return Invalid("creating the table: the first ", sample.lines.size(), " lines have no change event",
@@ -198,7 +147,7 @@ Result<NewTable> TableOfDebezium(const Sample& sample, const IngestOptions& opti
                    " to take its columns from");
   }
   HEADRACE_ASSIGN_OR_RETURN(std::vector<DataField> fields, columns.Fields(options.modes));
-  return Finish(std::move(fields), std::move(message_key), request);
+  return FinishTable(std::move(fields), std::move(message_key), request);
 }
 
 Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& options,
@@ -215,7 +164,7 @@ Result<NewTable> TableOfJsonLines(const Sample& sample, const IngestOptions& opt
   modes.decimal = DecimalMode::kString;  // text is text in plain rows
   if (modes.binary == BinaryMode::kUnsaid) modes.binary = BinaryMode::kHex;
   HEADRACE_ASSIGN_OR_RETURN(std::vector<DataField> fields, columns.Fields(modes));
-  return Finish(std::move(fields), {}, request);
+  return FinishTable(std::move(fields), {}, request);
 }
 
 Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options,
@@ -241,7 +190,7 @@ Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options,
         columns.TypeOf(header[j].text).AddText(record[j].text);
     }
   }
-  return Finish(columns.FieldsOfText(), {}, request);
+  return FinishTable(columns.FieldsOfText(), {}, request);
 }
 
 Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options,
@@ -257,7 +206,7 @@ Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& 
     field.type.nullable = column->nullable();
     fields.push_back(std::move(field));
   }
-  return Finish(std::move(fields), {}, request);
+  return FinishTable(std::move(fields), {}, request);
 }
 
 }  // namespace headrace::ingest

@@ -2,7 +2,7 @@
 //
 // Plain values give BOOLEAN, BIGINT, DOUBLE, STRING and arrays of these, and a refusal where that would be guessing: a column that is null
 // throughout, holds an object or two kinds of value, or text that looks like base64 of something. CSV text gives DATE and TIMESTAMP
-// as well where every value is one. The key is named, comes with the messages, or there is none: then the table is refused. Pure.
+// as well where every value is one. Canal, Maxwell's DDL lines and wal2json name the types of the source. The key is named, comes with the messages, or there is none: then the table is refused. Pure.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,18 @@ Result<NewTable> TableOfCsv(const Sample& sample, const IngestOptions& options, 
 Result<NewTable> TableOfArrow(const arrow::Schema& schema, const IngestOptions& options,
                               const CreateRequest& request);
 
+Result<NewTable> TableOfFlat(const Sample& sample, const IngestOptions& options,
+                             const CreateRequest& request);
+Result<NewTable> TableOfCanal(const Sample& sample, const IngestOptions& options,
+                              const CreateRequest& request);
+Result<NewTable> TableOfMaxwell(const Sample& sample, const IngestOptions& options,
+                                const CreateRequest& request);
+Result<NewTable> TableOfWal2Json(const Sample& sample, const IngestOptions& options,
+                                 const CreateRequest& request);
+Result<NewTable> TableOfTestDecoding(const Sample& sample, const IngestOptions& options,
+                                     const CreateRequest& request);
+
 // The source tables of the sampled events up to the first line that is not JSON, as "schema.table".
-std::vector<std::string> SourceTablesOf(const Sample& sample);
+std::vector<std::string> SourceTablesOf(const Sample& sample, EventFormat format);
 
 }  // namespace headrace::ingest

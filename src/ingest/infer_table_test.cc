@@ -41,6 +41,27 @@ TEST(TableOfDebezium, KeepsTheOrderOfTheKey) {
               ElementsAre("line_no BIGINT", "order_id BIGINT", "sku STRING", "quantity BIGINT"));
 }
 
+TEST(TableOfDebezium, PlainEventsNeedNoSource) {
+  CreateRequest request;
+  request.primary_key = {"device_id"};
+  for (const char* source : {"", R"(,"source":null)", R"(,"source":{})"}) {
+    const std::string rest = std::string(R"(,"op":"c")") + source + "}";
+    const Sample sample{{R"({"before":null,"after":{"device_id":1,"place":null})" + rest,
+                         R"({"before":null,"after":{"device_id":2,"place":"hall"})" + rest},
+                        {}};
+    const auto table = TableOfDebezium(sample, {}, request);
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_THAT(TypesOf(*table), ElementsAre("device_id BIGINT", "place STRING"));
+    EXPECT_TRUE(SourceTablesOf(sample, EventFormat::kDebeziumJson).empty());
+  }
+  IngestOptions options;
+  options.source_table = "devices";
+  EXPECT_THAT(TableOfDebezium({{R"({"before":null,"after":{"device_id":1},"op":"c"})"}, {}}, options, request)
+                  .status()
+                  .message(),
+              HasSubstr("no change event of the source table devices"));
+}
+
 TEST(TableOfDebezium, WithoutAKeyIsRefused) {
   EXPECT_THAT(TableOfDebezium(SampleOf("customers.debezium-schema.jsonl"), {}, {}).status().ToString(),
               HasSubstr("--primary-key"));
@@ -118,7 +139,7 @@ TEST(TableOfCsv, TakesTheNamesFromTheHeader) {
 }
 
 TEST(SourceTables, AreFoundInAMixedSample) {
-  EXPECT_THAT(SourceTablesOf(SampleOf("multi-table.debezium.jsonl")),
+  EXPECT_THAT(SourceTablesOf(SampleOf("multi-table.debezium.jsonl"), EventFormat::kDebeziumJson),
               ElementsAre("public.customers", "public.orders", "archive.orders"));
 }
 

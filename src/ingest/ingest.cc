@@ -10,7 +10,9 @@
 #include "ingest/foreign_form.h"
 #include "ingest/infer_table.h"
 #include "ingest/ingest_run.h"
+#include "ingest/kafka_input.h"
 #include "ingest/line_source.h"
+#include "ingest/test_decoding_text.h"
 
 namespace headrace::ingest {
 namespace {
@@ -33,35 +35,28 @@ EventFormat FormatOfName(std::string_view path) {
   return EventFormat::kAuto;
 }
 
-bool Has(const JsonToken& object, std::string_view name) { return FindMember(object, name) != nullptr; }
-
-bool IsDebezium(const JsonToken& root) {
-  const bool event = Has(root, "op") && (Has(root, "before") || Has(root, "after") || Has(root, "source"));
-  const bool enveloped = Has(root, "schema") && Has(root, "payload");
-  const bool message = Has(root, "key") && (Has(root, "value") || Has(root, "payload"));
-  const bool schema_change = Has(root, "ddl") && Has(root, "source");
-  const bool boundary = Has(root, "status") && Has(root, "event_count");
-  return event || enveloped || message || schema_change || boundary ||
-         (root.length == 1 && Has(root, "ts_ms"));
-}
-
-// What the first lines are: an event makes them Debezium, another object plain rows.
-EventFormat FormatOfLines(const std::vector<std::string>& lines) {
-  JsonTape tape;
-  for (const std::string& line : lines) {
-    if (!tape.Parse(line) || tape.root().kind != JsonKind::kObject) continue;
-    return IsDebezium(tape.root()) ? EventFormat::kDebeziumJson : EventFormat::kJson;
-  }
-  return EventFormat::kAuto;
-}
-
-std::string ForeignFormOf(const std::vector<std::string>& lines) {
+std::string ForeignFormOf(const std::vector<std::string>& lines, EventFormat reading) {
   JsonTape tape;
   for (size_t i = 0; i < std::min(lines.size(), kLinesToKnowAForm); ++i) {
+    // What follows it may be the inside of a value.
+    if (reading == EventFormat::kTestDecoding && IsTestDecoding(lines[i])) return {};
     std::string foreign =
-        tape.Parse(lines[i]) ? RecogniseForeignJson(tape.root()) : RecogniseForeignText(lines[i]);
+        tape.Parse(lines[i]) ? RecogniseForeignJson(tape.root(), reading) : RecogniseForeignText(lines[i]);
     if (!foreign.empty()) return foreign;
-    if (tape.error().empty() && tape.root().kind == JsonKind::kObject && IsDebezium(tape.root())) return {};
+    if (tape.error().empty() && FormOfJson(tape.root()) == reading) return {};
+  }
+  return {};
+}
+
+// Where the first line means to be an object of JSON and is none: what is wrong with it, and where.
+std::string BrokenJsonOf(const std::vector<std::string>& lines) {
+  JsonTape tape;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const size_t start = lines[i].find_first_not_of(" \t\r");
+    if (start == std::string::npos) continue;
+    if (lines[i][start] != '{' || tape.Parse(lines[i])) return {};
+    return "line " + std::to_string(i + 1) + " begins as JSON does, but is " + tape.error() +
+           "; the line ends at byte " + std::to_string(lines[i].size());
   }
   return {};
 }
@@ -81,6 +76,7 @@ class OpenedIngestion final : public Ingestion {
   Status Run(const Table& table, IngestReport* report) override;
 
  private:
+  Status OpenTopic();
   Status CheckOptions() const;
   Status LookAtLines();
   Status ChooseFormat();
@@ -88,6 +84,8 @@ class OpenedIngestion final : public Ingestion {
   std::string JobName() const;
 
   const IngestOptions options_;
+  std::optional<KafkaSourceOptions> topic_;  // the input, where it is one
+  std::string topic_job_;
   RunInputs inputs_;
   Sample sample_;
 };
@@ -95,6 +93,10 @@ class OpenedIngestion final : public Ingestion {
 Status OpenedIngestion::Open() {
   if (options_.inputs.empty())
     return Invalid("ingesting: no input was given; name files, a glob, or - for standard input");
+  HEADRACE_ASSIGN_OR_RETURN(const bool is_topic, IsKafkaInput(options_));
+  if (is_topic) return OpenTopic();
+  HEADRACE_RETURN_NOT_OK(CheckNoKafkaOptions(options_));
+  HEADRACE_RETURN_NOT_OK(CheckAvroOfFiles(options_));
   HEADRACE_ASSIGN_OR_RETURN(inputs_.paths, ExpandInputs(options_.inputs));
   inputs_.format = options_.format;
   if (inputs_.format == EventFormat::kAuto) inputs_.format = FormatOfName(inputs_.paths.front());
@@ -103,6 +105,20 @@ Status OpenedIngestion::Open() {
   HEADRACE_RETURN_NOT_OK(LookAtLines());
   HEADRACE_RETURN_NOT_OK(ChooseFormat());
   return CheckForm();
+}
+
+// Brokers are asked only when the table is there, or is to be made.
+Status OpenedIngestion::OpenTopic() {
+  HEADRACE_RETURN_NOT_OK(CheckKafkaOptions(options_));
+  HEADRACE_ASSIGN_OR_RETURN(const KafkaAddress address, ParseKafkaAddress(options_.inputs.front()));
+  topic_job_ = JobOfTopic(address, options_);
+  HEADRACE_ASSIGN_OR_RETURN(topic_, SourceOptionsOf(options_, topic_job_));
+  inputs_.format = options_.format;
+  inputs_.commit_start = topic_->start.at != KafkaStart::At::kEarliest;
+  inputs_.open_source = [topic = *topic_](const Position& position) {
+    return OpenKafkaSource(topic, position);
+  };
+  return Status::OK();
 }
 
 Status OpenedIngestion::CheckOptions() const {
@@ -131,6 +147,7 @@ Status OpenedIngestion::LookAtLines() {
   LineSourceOptions options;
   options.max_line_bytes = options_.max_line_bytes;
   options.csv = inputs_.format == EventFormat::kCsv;
+  options.test_decoding = inputs_.format == EventFormat::kTestDecoding;
   options.csv_delimiter = options_.csv_delimiter;
   for (const std::string& path : inputs_.paths) {
     HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<LineSource> source, LineSource::Open(path, options));
@@ -150,36 +167,55 @@ Status OpenedIngestion::LookAtLines() {
 Status OpenedIngestion::ChooseFormat() {
   if (inputs_.format != EventFormat::kAuto) return Status::OK();
   inputs_.format = FormatOfLines(sample_.lines);
+  if (inputs_.opened != nullptr && inputs_.format == EventFormat::kTestDecoding)
+    inputs_.opened->ReadTestDecoding();
   if (inputs_.format != EventFormat::kAuto) return Status::OK();
-  const std::string foreign = ForeignFormOf(sample_.lines);
+  const std::string foreign = ForeignFormOf(sample_.lines, EventFormat::kAuto);
   if (!foreign.empty()) return Unsupported("ingesting ", inputs_.paths.front(), ": ", foreign);
   if (sample_.lines.empty()) {
     inputs_.format = EventFormat::kDebeziumJson;  // nothing to read: any will do
     return Status::OK();
   }
-  return Invalid("ingesting ", inputs_.paths.front(),
-                 ": its first lines do not tell what it is; say so by --format, one of debezium-json, json, "
-                 "csv, parquet, arrow");
+  const std::string broken = BrokenJsonOf(sample_.lines);
+  if (!broken.empty())
+    return Invalid("ingesting ", inputs_.paths.front(), ": ", broken,
+                   "; mend it, or say by --format what the input is when that is not JSON lines");
+  return Invalid(
+      "ingesting ", inputs_.paths.front(),
+      ": its first lines do not tell what it is; say so by --format, one of debezium-json, "
+      "debezium-flat, canal-json, maxwell-json, wal2json, test-decoding, json, csv, parquet, arrow");
 }
 
 // Forms that are not read, and streams of several tables, are refused before anything is written.
 Status OpenedIngestion::CheckForm() const {
   if (inputs_.format == EventFormat::kCsv) return Status::OK();
   if (inputs_.format == EventFormat::kJson && options_.format == EventFormat::kJson) return Status::OK();
-  const std::string foreign = ForeignFormOf(sample_.lines);
-  if (!foreign.empty()) return Unsupported("ingesting ", inputs_.paths.front(), ": ", foreign);
+  const std::string foreign =
+      IsAvro(inputs_.format) ? std::string() : ForeignFormOf(sample_.lines, inputs_.format);
+  if (!foreign.empty()) return Unsupported("ingesting ", options_.inputs.front(), ": ", foreign);
   if (!options_.source_table.empty() || !options_.dead_letter_file.empty()) return Status::OK();
-  const std::vector<std::string> tables = SourceTablesOf(sample_);
+  const std::vector<std::string> tables = SourceTablesOf(sample_, inputs_.format);
   if (tables.size() <= 1) return Status::OK();
-  return Invalid("ingesting ", inputs_.paths.front(), ": its events are of ", tables.size(),
+  return Invalid("ingesting ", options_.inputs.front(), ": its events are of ", tables.size(),
                  " source tables (", JoinNames(tables),
                  "); one ingest takes one of them: choose it by --source-table");
 }
 
 Result<NewTable> OpenedIngestion::ProposeTable(const CreateRequest& request) {
+  if (topic_) {
+    HEADRACE_ASSIGN_OR_RETURN(sample_, SampleTopic(*topic_));
+    HEADRACE_RETURN_NOT_OK(CheckForm());
+  }
   switch (inputs_.format) {
     case EventFormat::kAuto:
-    case EventFormat::kDebeziumJson: return TableOfDebezium(sample_, options_, request);
+    case EventFormat::kDebeziumJson:
+    case EventFormat::kDebeziumAvro:
+    case EventFormat::kAvro: return TableOfDebezium(sample_, options_, request);
+    case EventFormat::kDebeziumFlat: return TableOfFlat(sample_, options_, request);
+    case EventFormat::kCanalJson: return TableOfCanal(sample_, options_, request);
+    case EventFormat::kMaxwellJson: return TableOfMaxwell(sample_, options_, request);
+    case EventFormat::kWal2Json: return TableOfWal2Json(sample_, options_, request);
+    case EventFormat::kTestDecoding: return TableOfTestDecoding(sample_, options_, request);
     case EventFormat::kJson: return TableOfJsonLines(sample_, options_, request);
     case EventFormat::kCsv: return TableOfCsv(sample_, options_, request);
     case EventFormat::kParquet:
@@ -198,6 +234,7 @@ Result<NewTable> OpenedIngestion::ProposeTable(const CreateRequest& request) {
 // that was renamed, moved or copied knows what it holds. What may differ between two tries (how often to commit, where bad records go) is no part of it.
 std::string OpenedIngestion::JobName() const {
   if (!options_.job.empty()) return options_.job;
+  if (topic_) return topic_job_;
   if (std::find(inputs_.paths.begin(), inputs_.paths.end(), "-") != inputs_.paths.end()) return {};
   std::string identity;
   std::error_code error;

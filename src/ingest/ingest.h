@@ -1,4 +1,4 @@
-// Ingest: change events from files or standard input into one table, exactly once.
+// Ingest: change events from files, standard input or Kafka into one table, exactly once.
 //
 // Open expands the inputs and looks at the first lines: their form, their source tables, whether the form is one that is read here.
 // ProposeTable says which table those events would need. Run applies them. Every line read is applied, ignored by a named rule, or bad:
@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -23,6 +24,7 @@
 #include "catalog/table.h"
 #include "format/table_schema.h"
 #include "headrace/ingest_terms.h"
+#include "ingest/avro_schemas.h"
 #include "ingest/event.h"
 #include "ingest/event_format.h"
 #include "io/scratch.h"
@@ -33,10 +35,20 @@ class LookupCache;  // lsm/lookup_cache.h
 
 namespace headrace::ingest {
 
+struct KafkaChoices {
+  std::string start;       // where a job without a position begins: see ParseKafkaStart
+  bool until_end = false;  // stop at what was each partition's end at the start; false: follow
+  std::vector<std::pair<std::string, std::string>> properties;  // of librdkafka
+};
+
 struct IngestOptions {
-  std::vector<std::string> inputs;  // files, globs, "-" for standard input; read in this order
+  // Files, globs, "-" for standard input; read in this order. Or one topic, kafka://host:9092/topic.
+  std::vector<std::string> inputs;
+  KafkaChoices kafka;
   EventFormat format = EventFormat::kAuto;
-  CommitEvery commit_every;  // nothing set: every 100 000 rows and at the end
+  AvroChoices avro;
+  // Nothing set: every 100 000 rows and at the end; of a topic also every second.
+  CommitEvery commit_every;
   std::string keys_file;     // message keys, line n for line n of the one input
   std::string kind_column;   // plain forms: the column that holds +I -U +U -D
   std::string source_table;  // "table", "schema.table" or "db.schema.table"
@@ -44,8 +56,10 @@ struct IngestOptions {
   bool again = false;        // begin at the first line although the job has a position, or may have had one
   std::string dead_letter_file;  // empty: stop at the first bad record
   bool truncate_deletes = true;  // TRUNCATE becomes a delete of every live row; false: it is a bad record
-  ValueModes modes;              // how plain values are written where they do not say so themselves
-  std::string csv_null;          // an unquoted CSV field of this text is null
+  bool follow_schema =
+      true;          // what events show of a changed source changes the table; false: they are bad records
+  ValueModes modes;  // how plain values are written where they do not say so themselves
+  std::string csv_null;  // an unquoted CSV field of this text is null
   char csv_delimiter = ',';
   int64_t max_line_bytes = 64LL << 20;
 
@@ -55,6 +69,7 @@ struct IngestOptions {
       nullptr;  // what the engine's lookups share; null: compactions have small ones of their own
   Scratch* scratch = nullptr;  // where rows wait when memory is short; null: they become files at once
   std::function<void(const IngestProgress&)> progress;
+  std::function<void(const std::string&)> say;  // what happens meanwhile, a line each: a broker that is away
   const std::atomic<bool>* cancel = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // The half of a run that reads Parquet and Arrow: batch by batch, and row by row where a batch does not fit the table.
 #include <arrow/api.h>
 
+#include "ingest/file_records.h"
 #include "ingest/ingest_run.h"
 
 namespace headrace::ingest {
@@ -10,7 +11,7 @@ Result<IngestRun::Turn> IngestRun::RunColumns(const std::string& path) {
   if (source == nullptr) {
     HEADRACE_ASSIGN_OR_RETURN(source, ColumnarSource::Open(path, inputs_.format));
   }
-  InputPosition* entry = EntryOf(path);
+  InputPosition* entry = EntryOf(&now_, path);
   if (!entry->hash.empty()) HEADRACE_RETURN_NOT_OK(source->SkipTo(*entry));
   entry->hash = source->hash();
   while (true) {
@@ -26,7 +27,7 @@ Result<IngestRun::Turn> IngestRun::RunColumns(const std::string& path) {
       HEADRACE_ASSIGN_OR_RETURN(turn, CommitIfDue());
     }
     if (turn != Turn::kOn) return turn;
-    NoteProgress(0);
+    NoteProgress();
   }
   entry->ended = true;
   earlier_bytes_ += source->size_bytes();
@@ -69,7 +70,8 @@ Result<IngestRun::Turn> IngestRun::HandleBatch(ColumnarSource* source, InputPosi
                      "records aside by --on-bad-record "
                      "dead-letter=FILE");
     }
-    writer_->dead_letters()->Add({source->path(), number, "", cast.status().message(), RowAsJson(*row, 0)});
+    writer_->dead_letters()->Add(
+        {source->path(), "line", number, "", cast.status().message(), RowAsJson(*row, 0)});
     ++now_.dead_letters;
     ++now_.lines;
     ++entry->bytes;

@@ -97,6 +97,14 @@ TEST_F(IngestTest, GlobsOfFilesAreOneJobThatGrows) {
   EXPECT_THAT(RowsOf(made.table), ElementsAre("a=1", "a=2", "a=3"));
 }
 
+TEST_F(IngestTest, ATruncatedFirstLineIsToldAsSuch) {
+  const std::string cut = R"({"before":null,"after":{"id":1)";
+  const auto opened = Ingestion::Open(OptionsFor(Write("cut.jsonl", "\n" + cut + "\n")));
+  EXPECT_THAT(opened.status().message(),
+              ::testing::AllOf(HasSubstr("line 2 begins as JSON does, but is not JSON"),
+                               HasSubstr("the line ends at byte 30"), HasSubstr("--format")));
+}
+
 TEST_F(IngestTest, CsvIsTypedByTheTable) {
   const TestTable made =
       MakeTestTable("id INT NOT NULL, name STRING, price DECIMAL(8,2), day DATE, at TIMESTAMP(3)", {"id"},

@@ -6,20 +6,26 @@
 
 #include <arrow/record_batch.h>
 
+#include "catalog/schema_log.h"
 #include "commit/commit.h"
 #include "ingest/csv_decoder.h"
-#include "ingest/debezium_decoder.h"
+#include "ingest/event_decoders.h"
+#include "ingest/file_records.h"
 #include "ingest/json_lines_decoder.h"
+#include "ingest/schema_drift.h"
 
 namespace headrace::ingest {
 namespace {
 
 constexpr int64_t kDefaultRows = 100000;
+constexpr int64_t kDefaultMs = 1000;  // of a source that is followed
 constexpr int64_t kBytesOfCurrentRows = 64LL << 20;
 constexpr int64_t kBytesOfDeadLetters = 16LL << 20;
 constexpr int64_t kLinesBetweenClocks = 64;
 constexpr int64_t kProgressMs = 250;
 constexpr int64_t kMostTurnsBack = 8;
+// The second half of a key change follows its delete at once; a live source that is silent that long has none.
+constexpr int64_t kOpenDeleteMs = 2000;
 
 TableShape ShapeOf(const Table& table) {
   TableShape shape;
@@ -32,10 +38,6 @@ TableShape ShapeOf(const Table& table) {
 
 bool IsColumnar(EventFormat format) {
   return format == EventFormat::kParquet || format == EventFormat::kArrow;
-}
-
-std::string_view NameOfInput(const std::string& path) {
-  return path == "-" ? "standard input" : std::string_view(path);
 }
 
 }  // namespace
@@ -92,8 +94,8 @@ Status IngestRun::RunToTheEnd(const Position& start) {
                               FindCommitted(table_, CommitUserOf(job_), start.identifier));
     report_->last_snapshot = made ? made->id.value : found_at_.value;
   }
-  // A job that has ended needs its snapshot no longer: the position is carried on by every commit.
-  return job_.empty() ? Status::OK() : ReleaseSnapshot(table_, job_);
+  // A job that has ended needs its snapshot no longer: the position is carried on by every commit. A source that grows has no end.
+  return job_.empty() || inputs_.open_source != nullptr ? Status::OK() : ReleaseSnapshot(table_, job_);
 }
 
 Status IngestRun::Prepare() {
@@ -140,8 +142,7 @@ Status IngestRun::Prepare() {
       std::make_unique<TableWriter>(table_, &shape_, options_, job_, std::move(start), std::move(start_text));
   HEADRACE_RETURN_NOT_OK(writer_->Open());
   // Standard input cannot be read again, so the rows that events may ask for are kept from its start.
-  if (has_stdin() && inputs_.format == EventFormat::kDebeziumJson && !shape_.key_columns.empty())
-    writer_->KeepCurrentRows();
+  if (has_stdin() && IsEventForm(inputs_.format) && !shape_.key_columns.empty()) writer_->KeepCurrentRows();
   return Status::OK();
 }
 
@@ -160,21 +161,27 @@ std::unique_ptr<LineDecoder> IngestRun::MakeDecoder() const {
     csv.modes = options_.modes;
     return std::make_unique<CsvDecoder>(shape_, csv);
   }
-  DebeziumOptions debezium;
-  debezium.modes = options_.modes;
-  debezium.source_table = options_.source_table;
-  debezium.known_source_table = writer_->committed().source_table;
-  debezium.truncate_deletes = options_.truncate_deletes;
-  return std::make_unique<DebeziumDecoder>(shape_, debezium);
+  EventOptions events;
+  events.modes = options_.modes;
+  events.source_table = options_.source_table;
+  events.known_source_table = writer_->committed().source_table;
+  events.truncate_deletes = options_.truncate_deletes;
+  events.follow_schema = options_.follow_schema;
+  return MakeEventDecoder(inputs_.format, shape_, std::move(events));
 }
 
 Result<IngestRun::Turn> IngestRun::RunFromCommitted() {
   now_ = writer_->committed();
   now_.finished = false;
   open_delete_ = false;
+  source_.reset();
   earlier_bytes_ = 0;
   report_->ignored_by_rule.clear();
   if (!IsColumnar(inputs_.format)) decoder_ = MakeDecoder();
+  if (inputs_.open_source != nullptr) {
+    HEADRACE_ASSIGN_OR_RETURN(const Turn turn, RunOtherSource());
+    return turn == Turn::kOn ? Commit(true) : turn;
+  }
   for (const std::string& path : inputs_.paths) {
     HEADRACE_ASSIGN_OR_RETURN(const Turn turn,
                               IsColumnar(inputs_.format) ? RunColumns(path) : RunLines(path));
@@ -184,109 +191,97 @@ Result<IngestRun::Turn> IngestRun::RunFromCommitted() {
   return Commit(true);
 }
 
-InputPosition* IngestRun::EntryOf(const std::string& path) {
-  for (InputPosition& entry : now_.inputs) {
-    if (entry.path == path) return &entry;
-  }
-  InputPosition fresh;
-  fresh.path = path;
-  now_.inputs.push_back(std::move(fresh));
-  return &now_.inputs.back();
-}
-
-Result<std::unique_ptr<LineSource>> IngestRun::OpenLines(const std::string& path, std::string* header) {
+Result<IngestRun::Turn> IngestRun::RunLines(const std::string& path) {
   LineSourceOptions options;
   options.max_line_bytes = options_.max_line_bytes;
   options.csv = inputs_.format == EventFormat::kCsv;
+  options.test_decoding = inputs_.format == EventFormat::kTestDecoding;
   options.csv_delimiter = options_.csv_delimiter;
-  std::unique_ptr<LineSource> source = path == "-" ? std::move(inputs_.opened) : nullptr;
-  if (source == nullptr) {
-    HEADRACE_ASSIGN_OR_RETURN(source, LineSource::Open(path, options));
-  }
-  const InputPosition* entry = EntryOf(path);
-  if (entry->bytes > 0) HEADRACE_RETURN_NOT_OK(source->SkipTo(*entry, header));
-  return source;
+  const bool has_keys = inputs_.format == EventFormat::kDebeziumJson;
+  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<FileRecords> records,
+                            FileRecords::Open(path, path == "-" ? std::move(inputs_.opened) : nullptr,
+                                              options, has_keys ? options_.keys_file : "", now_));
+  if (decoder_->wants_header() && !records->header().empty()) decoder_->ReadHeader(records->header());
+  source_ = std::move(records);
+  HEADRACE_ASSIGN_OR_RETURN(const Turn turn, RunRecords());
+  if (turn != Turn::kOn) return turn;
+  return options_.commit_every.file && !open_delete_ ? Commit(false) : Turn::kOn;
 }
 
-Result<std::unique_ptr<LineSource>> IngestRun::OpenKeys(int64_t lines) {
-  if (options_.keys_file.empty() || inputs_.format != EventFormat::kDebeziumJson) return nullptr;
-  LineSourceOptions options;
-  options.max_line_bytes = options_.max_line_bytes;
-  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<LineSource> keys, LineSource::Open(options_.keys_file, options));
-  while (keys->lines() < lines) {
-    HEADRACE_ASSIGN_OR_RETURN(const LineSource::Event event, keys->Next());
-    if (event == LineSource::Event::kEnd) {
-      return Invalid("reading the keys file ", options_.keys_file, ": it has ", keys->lines(), " lines, but ",
-                     lines, " of the input are ingested; line n of it belongs to line n of the input");
-    }
+Result<IngestRun::Turn> IngestRun::RunOtherSource() {
+  const bool begins = now_.partitions.empty() && !now_.log;
+  Result<std::unique_ptr<RecordSource>> opened = inputs_.open_source(now_);
+  if (IsKind(opened.status(), ErrorKind::kCancelled) && cancelled()) return Turn::kCancelled;
+  HEADRACE_ASSIGN_OR_RETURN(source_, std::move(opened));
+  if (!begins) {
+    if (!options_.kafka.start.empty() && turned_back_ == 0 && report_->resumed)
+      report_->notes.push_back("--start is for jobs that begin; this one goes on at its position");
+    source_->Committed(now_);  // a run that was killed may not have come to tell
+  } else if (inputs_.commit_start) {
+    HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
+    if (turn != Turn::kOn) return turn;
   }
-  return keys;
+  return RunRecords();
 }
 
-Result<IngestRun::Turn> IngestRun::RunLines(const std::string& path) {
-  std::string header;
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<LineSource> source, OpenLines(path, &header));
-  HEADRACE_ASSIGN_OR_RETURN(const std::unique_ptr<LineSource> keys, OpenKeys(source->lines()));
-  input_ = EntryOf(path);
-  source_ = source.get();
-  if (decoder_->wants_header() && !header.empty()) decoder_->ReadHeader(header);
+// Reads source_ to its end, and lets go of it.
+Result<IngestRun::Turn> IngestRun::RunRecords() {
+  last_record_ms_ = table_.clock->NowMs();
   while (true) {
     if (cancelled() && !open_delete_) {
       HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
       return turn == Turn::kOn ? Turn::kCancelled : turn;
     }
-    HEADRACE_ASSIGN_OR_RETURN(const LineSource::Event event, source->Next());
-    if (event == LineSource::Event::kEnd) break;
+    HEADRACE_ASSIGN_OR_RETURN(const RecordSource::Event event, source_->Next());
+    if (event == RecordSource::Event::kEnd) break;
     Turn turn = Turn::kOn;
-    if (event == LineSource::Event::kLine) {
-      HEADRACE_ASSIGN_OR_RETURN(turn, HandleLine(source.get(), keys.get()));
+    if (event == RecordSource::Event::kRecord) {
+      if (source_->is_live()) last_record_ms_ = table_.clock->NowMs();
+      HEADRACE_ASSIGN_OR_RETURN(turn, HandleRecord());
+    } else if (open_delete_ && table_.clock->NowMs() - last_record_ms_ >= kOpenDeleteMs) {
+      open_delete_ = false;
     }
     if (turn == Turn::kOn) {
       HEADRACE_ASSIGN_OR_RETURN(turn, CommitIfDue());
     }
     if (turn != Turn::kOn) return turn;
-    NoteProgress(source->file_bytes());
+    NoteProgress();
   }
-  SyncInput();
-  input_->ended = true;
-  earlier_bytes_ += source->file_bytes();
-  source_ = nullptr;
-  input_ = nullptr;
-  return options_.commit_every.file && !open_delete_ ? Commit(false) : Turn::kOn;
+  source_->Stamp(&now_);
+  earlier_bytes_ += source_->bytes_read();
+  report_->lag = source_->lag();
+  if (inputs_.open_source == nullptr) source_.reset();  // others are told of the last commit too
+  return Turn::kOn;
 }
 
-Result<IngestRun::Turn> IngestRun::HandleLine(LineSource* source, LineSource* keys) {
-  std::optional<std::string_view> key_line;
-  if (keys != nullptr) {
-    HEADRACE_ASSIGN_OR_RETURN(const LineSource::Event event, keys->Next());
-    if (event == LineSource::Event::kEnd) {
-      return Invalid("reading the keys file ", options_.keys_file, ": it ends after line ", keys->lines(),
-                     ", but the input has more; line n of it belongs to line n of the input");
-    }
-    key_line = keys->line();
+Result<LineOutcome> IngestRun::DecodeRecord() {
+  if (!source_->damage().empty()) return LineOutcome::Bad("", std::string(source_->damage()));
+  std::string_view value = source_->value();
+  if (!source_->first_of_input())
+    return decoder_->Decode(value, source_->key(), writer_->current(), writer_->rows());
+  if (decoder_->wants_header()) {
+    LineOutcome outcome = decoder_->ReadHeader(value);
+    if (outcome.fate == LineFate::kBad)
+      return Invalid("ingesting ", source_->place().input, ": its header ", outcome.reason);
+    return outcome;
   }
-  RowBuffer* rows = writer_->rows();
-  const int64_t before = rows->rows();
-  LineOutcome outcome;
-  if (decoder_->wants_header() && source->lines() == 1) {
-    outcome = decoder_->ReadHeader(source->line());
-    if (outcome.fate == LineFate::kBad) {
-      return Invalid("ingesting ", NameOfInput(source->path()), ": its header ", outcome.reason);
-    }
-  } else {
-    std::string_view line = source->line();
-    // A byte order mark belongs to a file's start, and nowhere else.
-    if (source->lines() == 1 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
-    outcome = decoder_->Decode(line, key_line, writer_->current(), rows);
-  }
+  // A byte order mark belongs to a file's start, and nowhere else.
+  if (value.starts_with("\xEF\xBB\xBF")) value.remove_prefix(3);
+  return decoder_->Decode(value, source_->key(), writer_->current(), writer_->rows());
+}
+
+Result<IngestRun::Turn> IngestRun::HandleRecord() {
+  const int64_t before = writer_->rows()->rows();
+  HEADRACE_ASSIGN_OR_RETURN(const LineOutcome outcome, DecodeRecord());
   switch (outcome.fate) {
     case LineFate::kApplied: ++now_.applied; break;
     case LineFate::kIgnored:
       ++now_.ignored;
       ++report_->ignored_by_rule[std::string(outcome.rule)];
       break;
-    case LineFate::kBad: return HandleBad(source, outcome);
-    case LineFate::kTruncate: return HandleTruncate(source);
+    case LineFate::kBad: return HandleBad(outcome);
+    case LineFate::kTruncate: return HandleTruncate();
+    case LineFate::kSchemaChange: return HandleSchemaChange(outcome);
     case LineFate::kNeedsRows:
       writer_->KeepCurrentRows();
       --turned_back_;  // once, and for no race lost
@@ -294,40 +289,40 @@ Result<IngestRun::Turn> IngestRun::HandleLine(LineSource* source, LineSource* ke
   }
   ++now_.lines;
   open_delete_ = outcome.open_delete;
-  if (writer_->current() != nullptr) writer_->current()->Add(*rows, before);
+  if (writer_->current() != nullptr) writer_->current()->Add(*writer_->rows(), before);
   HEADRACE_RETURN_NOT_OK(writer_->PassRowsOn(false));
   return Turn::kOn;
 }
 
-Result<IngestRun::Turn> IngestRun::HandleBad(LineSource* source, const LineOutcome& outcome) {
+Result<IngestRun::Turn> IngestRun::HandleBad(const LineOutcome& outcome) {
   const bool never_read = outcome.foreign_form && now_.applied == 0;
+  const RecordPlace place = source_->place();
   if (writer_->dead_letters() != nullptr && !never_read) {
     writer_->dead_letters()->Add(
-        {NameOfInput(source->path()), source->lines(), outcome.field, outcome.reason, source->line()});
+        {place.input, place.unit, place.number, outcome.field, outcome.reason, source_->raw()});
     ++now_.dead_letters;
     ++now_.lines;
     open_delete_ = false;
     return Turn::kOn;
   }
   const std::string field = outcome.field.empty() ? "" : ", field " + outcome.field;
-  const int64_t number = source->lines();
-  source->Unread();
+  source_->Unread();
   HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
   if (turn != Turn::kOn) return turn;
-  if (never_read)
-    return Unsupported("ingesting ", NameOfInput(source->path()), ", line ", number, ": ", outcome.reason);
-  return Invalid("ingesting ", NameOfInput(source->path()), ", line ", number, field, ": ", outcome.reason,
-                 ". Nothing of this line was taken, and what came before it is committed. Mend it and run "
-                 "again to go on with it, or keep such "
-                 "records aside by --on-bad-record dead-letter=FILE");
+  if (never_read) return Unsupported("ingesting ", place.text(), ": ", outcome.reason);
+  return Invalid(
+      "ingesting ", place.text(), field, ": ", outcome.reason, ". Nothing of this ",
+      place.unit == "line" ? "line" : "record",
+      " was taken, and what came before it is committed. Mend it and run again to go on with it, or "
+      "keep such records aside by --on-bad-record dead-letter=FILE");
 }
 
 // The rows before it are committed first, so that what is live can be read; the deletes and the place after the line are one commit.
-Result<IngestRun::Turn> IngestRun::HandleTruncate(LineSource* source) {
-  source->Unread();
+Result<IngestRun::Turn> IngestRun::HandleTruncate() {
+  source_->Unread();
   HEADRACE_ASSIGN_OR_RETURN(const Turn before, Commit(false));
   if (before != Turn::kOn) return before;
-  HEADRACE_RETURN_NOT_OK(source->Next().status());
+  HEADRACE_RETURN_NOT_OK(source_->Next().status());
   HEADRACE_RETURN_NOT_OK(writer_->DeleteEverything());
   ++now_.applied;
   ++now_.lines;
@@ -335,21 +330,46 @@ Result<IngestRun::Turn> IngestRun::HandleTruncate(LineSource* source) {
   return Commit(false);
 }
 
-void IngestRun::SyncInput() {
-  if (input_ == nullptr || source_ == nullptr) return;
-  input_->bytes = source_->bytes();
-  input_->lines = source_->lines();
-  input_->hash = source_->hash();
-  input_->open_end = source_->open_end();
-  input_->ended = false;
+// What came before the record is committed, and then the table changes: killed in between, the next run finds the same record at its position, and
+// changes that are made already are none. The record itself is handed out again. Changes that a table cannot follow make it a bad one.
+Result<IngestRun::Turn> IngestRun::HandleSchemaChange(LineOutcome outcome) {
+  if (outcome.changes != refused_changes_) {
+    source_->Unread();
+    HEADRACE_ASSIGN_OR_RETURN(const Turn turn, Commit(false));
+    if (turn != Turn::kOn) return turn;
+    Result<TableSchema> altered = AlterSchema(table_, outcome.changes);
+    // Changes that change nothing would be asked for again and again.
+    if (altered.ok() && altered->id == table_.schema->id)
+      altered = Invalid("the table has these columns already");
+    if (altered.ok()) {
+      for (const SchemaChange& change : outcome.changes)
+        report_->notes.push_back("the source's table changed: " + Described(change));
+      HEADRACE_ASSIGN_OR_RETURN(
+          table_, OpenTableAt(table_.store, table_.clock, table_.path, table_.name, Access::kWrite));
+      shape_ = ShapeOf(table_);
+      HEADRACE_RETURN_NOT_OK(writer_->UseTable(table_));
+      decoder_ = MakeDecoder();
+      open_delete_ = false;
+      return Turn::kOn;
+    }
+    if (!IsKind(altered.status(), ErrorKind::kInvalid) && !IsKind(altered.status(), ErrorKind::kUnsupported))
+      return altered.status();
+    refused_changes_ = outcome.changes;
+    refusal_ = altered.status().message();
+    HEADRACE_RETURN_NOT_OK(source_->Next().status());
+  }
+  outcome.fate = LineFate::kBad;
+  outcome.reason += "; the change of the table that would follow the source is refused: " + refusal_;
+  return HandleBad(outcome);
 }
 
 Result<IngestRun::Turn> IngestRun::Commit(bool last) {
-  SyncInput();
+  if (source_ != nullptr) source_->Stamp(&now_);
   if (decoder_ != nullptr) now_.source_table = decoder_->source_table();
   const Status committed = writer_->Commit(now_, last);
   if (IsKind(committed, ErrorKind::kCommitConflict)) return Turn::kBack;
   HEADRACE_RETURN_NOT_OK(committed);
+  if (source_ != nullptr) source_->Committed(writer_->committed());
   return Turn::kOn;
 }
 
@@ -358,6 +378,8 @@ Result<IngestRun::Turn> IngestRun::CommitIfDue() {
   const CommitEvery& every = options_.commit_every;
   const bool by_default = !every.rows && !every.milliseconds && !every.file;
   const int64_t rows = every.rows.value_or(by_default ? kDefaultRows : INT64_MAX);
+  const std::optional<int64_t> ms =
+      by_default && inputs_.open_source != nullptr ? std::optional(kDefaultMs) : every.milliseconds;
   const DeadLetters* letters = writer_->dead_letters();
   bool due = writer_->rows_since_commit() >= rows;
   if (writer_->current() != nullptr) {
@@ -368,23 +390,27 @@ Result<IngestRun::Turn> IngestRun::CommitIfDue() {
   }
   due = due || (letters != nullptr &&
                 letters->bytes() - writer_->committed().dead_letter_bytes >= kBytesOfDeadLetters);
-  if (!due && every.milliseconds && (now_.lines % kLinesBetweenClocks == 0 || has_stdin())) {
-    due = writer_->ms_since_commit() >= *every.milliseconds && now_.lines > writer_->committed().lines;
+  const bool live = source_ != nullptr && source_->is_live();
+  if (!due && ms && (now_.lines % kLinesBetweenClocks == 0 || live)) {
+    due = writer_->ms_since_commit() >= *ms && now_.lines > writer_->committed().lines;
   }
   return due ? Commit(false) : Turn::kOn;
 }
 
-void IngestRun::NoteProgress(int64_t bytes_of_input) {
-  if (options_.progress == nullptr || (now_.lines % kLinesBetweenClocks != 0 && !IsColumnar(inputs_.format)))
+void IngestRun::NoteProgress() {
+  const bool live = source_ != nullptr && source_->is_live();
+  if (options_.progress == nullptr ||
+      (now_.lines % kLinesBetweenClocks != 0 && !live && !IsColumnar(inputs_.format)))
     return;
   const int64_t now_ms = table_.clock->NowMs();
   if (now_ms < next_progress_ms_) return;
   next_progress_ms_ = now_ms + kProgressMs;
   IngestProgress progress;
-  progress.bytes_read = earlier_bytes_ + bytes_of_input;
+  progress.bytes_read = earlier_bytes_ + (source_ == nullptr ? 0 : source_->bytes_read());
   progress.bytes_total = total_bytes_;
   progress.lines_read = now_.lines;
   progress.commits = writer_->commits();
+  if (source_ != nullptr) progress.lag = source_->lag();
   options_.progress(progress);
 }
 
@@ -398,6 +424,7 @@ void IngestRun::FillReport() {
   report_->job_lines = done.lines;
   report_->job_dead_letters = done.dead_letters;
   report_->commits = writer_->commits();
+  if (source_ != nullptr) report_->lag = source_->lag();
   if (writer_->last_snapshot()) report_->last_snapshot = writer_->last_snapshot()->value;
 }
 

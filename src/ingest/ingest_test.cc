@@ -312,14 +312,81 @@ TEST_F(IngestTest, SeveralSourceTablesWithoutAChoiceAreRefusedByName) {
 }
 
 TEST_F(IngestTest, ForeignFormsAreRefusedBeforeAnythingIsWritten) {
-  for (const char* name : {"canal-customers.jsonl", "maxwell-customers.jsonl", "customers.wal2json-v2.jsonl",
-                           "customers.wal2json-v1.jsonl", "customers.flat.jsonl", "customers.pgoutput.hex",
-                           "customers.test-decoding.txt"}) {
+  const TestTable made = Customers();
+  IngestReport report;
+  const Status status = RunIngest(made.table, OptionsFor(Fixture("customers.pgoutput.hex")), &report);
+  EXPECT_TRUE(IsKind(status, ErrorKind::kUnsupported)) << status;
+  EXPECT_FALSE(Must(ReadLatestSnapshot(made.table)).has_value());
+}
+
+TEST_F(IngestTest, AFormReadAsAnotherIsRefusedAndTheRightOneNamed) {
+  const std::map<std::string, std::string> forms = {
+      {"canal-customers.jsonl", "say --format canal-json"},
+      {"maxwell-customers.jsonl", "say --format maxwell-json"},
+      {"customers.wal2json-v2.jsonl", "say --format wal2json"},
+      {"customers.wal2json-v1.jsonl", "say --format wal2json"},
+      {"customers.test-decoding.txt", "say --format test-decoding"},
+      {"customers.flat.jsonl", "say --format debezium-flat"}};
+  for (const auto& [name, advice] : forms) {
     const TestTable made = Customers();
+    IngestOptions options = OptionsFor(Fixture(name));
+    options.format = EventFormat::kDebeziumJson;
     IngestReport report;
-    const Status status = RunIngest(made.table, OptionsFor(Fixture(name)), &report);
-    EXPECT_TRUE(IsKind(status, ErrorKind::kUnsupported)) << name << ": " << status;
+    EXPECT_THAT(RunIngest(made.table, options, &report).ToString(), HasSubstr(advice));
     EXPECT_FALSE(Must(ReadLatestSnapshot(made.table)).has_value());
+  }
+}
+
+// Each form is known by itself, and its types make the table.
+TEST_F(IngestTest, FormsAreKnownByThemselvesAndMakeTheirTables) {
+  struct Form {
+    const char* fixture;
+    const char* source_table;
+    std::vector<std::string> key;
+    const char* columns;
+  };
+  const std::vector<Form> forms = {
+      {"canal-mixed.jsonl",
+       "shop.payments",
+       {},
+       "id INT, t TINYINT, flag TINYINT, big DECIMAL(20, 0), d DECIMAL(20, 6), f FLOAT, g DOUBLE, b1 BIGINT, "
+       "b9 BIGINT, dt STRING, tm STRING, at STRING, ts TIMESTAMP(3), y INT, e STRING, s STRING, j STRING, "
+       "raw BYTES, txt STRING"},
+      {"maxwell-customers.jsonl",
+       "",
+       {},
+       "customer_id BIGINT, name STRING, email STRING, plan STRING, address STRING"},
+      {"pk-change.wal2json-v2.jsonl",
+       "order_lines",
+       {},
+       "line_no INT, order_id BIGINT, sku STRING, quantity INT"},
+      {"customers.wal2json-v1.jsonl",
+       "",
+       {"customer_id"},
+       "customer_id BIGINT, name STRING, email STRING, plan STRING, address STRING"},
+      {"customers.test-decoding.txt",
+       "",
+       {"customer_id"},
+       "customer_id BIGINT, name STRING, email STRING, plan STRING, address STRING"},
+      {"pk-change.test-decoding.txt",
+       "documents",
+       {"doc_id"},
+       "doc_id INT, title STRING, body STRING, raw BYTES, attrs STRING, tags ARRAY<STRING>, numbers "
+       "ARRAY<INT>"},
+      {"customers.flat.jsonl",
+       "",
+       {"customer_id"},
+       "customer_id BIGINT, name STRING, email STRING, plan STRING, address STRING"}};
+  for (const Form& form : forms) {
+    IngestOptions options = OptionsFor(Fixture(form.fixture));
+    options.source_table = form.source_table;
+    const auto ingestion = Must(Ingestion::Open(options));
+    const NewTable table = Must(ingestion->ProposeTable({form.key, {}, {}}));
+    std::string columns;
+    for (const DataField& field : table.fields)
+      columns += (columns.empty() ? "" : ", ") + field.name + " " + ToSql(field.type);
+    EXPECT_EQ(columns, form.columns) << form.fixture;
+    EXPECT_FALSE(table.primary_keys.empty());
   }
 }
 

@@ -1,6 +1,7 @@
 #include "ingest/jobs.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "base/uuid.h"
@@ -27,6 +28,26 @@ Result<std::vector<JobInfo>> ListJobs(const Table& table) {
   HEADRACE_RETURN_NOT_OK(SearchSnapshots(table, look));
   std::sort(jobs.begin(), jobs.end(), [](const JobInfo& a, const JobInfo& b) { return a.job < b.job; });
   return jobs;
+}
+
+std::vector<std::string> PlacesOf(const Position& position) {
+  std::vector<std::string> places;
+  for (const InputPosition& input : position.inputs)
+    places.push_back(input.path + " to line " + std::to_string(input.lines));
+  for (const PartitionPosition& one : position.partitions) {
+    places.push_back(one.topic + "/" + std::to_string(one.partition) + " to offset " +
+                     std::to_string(one.next_offset));
+  }
+  if (position.log) {
+    char lsn[32];
+    std::snprintf(lsn, sizeof(lsn), "%X/%X", static_cast<unsigned>(position.log->lsn >> 32),
+                  static_cast<unsigned>(position.log->lsn & 0xFFFFFFFF));
+    places.push_back("slot " + position.log->slot + " to " + lsn +
+                     (position.log->snapshot_done ? "" : ", its first snapshot not taken yet"));
+  }
+  for (const TablePosition& source : position.sources)
+    places.push_back(source.table + " before snapshot " + std::to_string(source.next_snapshot));
+  return places;
 }
 
 Status DropJob(const Table& table, const std::string& job) {

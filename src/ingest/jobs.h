@@ -21,6 +21,9 @@ struct JobInfo {
 // All jobs with a position, by name.
 Result<std::vector<JobInfo>> ListJobs(const Table& table);
 
+// What the position says of each source, for people: "/data/a.jsonl to line 12", "orders/2 to offset 31".
+std::vector<std::string> PlacesOf(const Position& position);
+
 // Forgets the job's position by an empty commit and deletes its consumer. kNotFound when there is no such job.
 Status DropJob(const Table& table, const std::string& job);
 

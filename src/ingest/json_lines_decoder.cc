@@ -59,7 +59,7 @@ LineOutcome JsonLinesDecoder::Decode(std::string_view line, std::optional<std::s
       *kind == RowKind::kDelete ? RowReader::Strictness::kKeyOnly : RowReader::Strictness::kWhole;
   if (!rows_.Append(root, nullptr, strictness, out, nullptr, &problem)) {
     out->TruncateTo(before);
-    std::string foreign = RecogniseForeignJson(root);
+    std::string foreign = RecogniseForeignJson(root, EventFormat::kJson);
     if (!foreign.empty()) {
       LineOutcome outcome = LineOutcome::Bad("", std::move(foreign));
       outcome.foreign_form = true;

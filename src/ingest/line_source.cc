@@ -208,6 +208,10 @@ Result<LineSource::Filled> LineSource::Fill() {
 }
 
 size_t LineSource::FindLineEnd() {
+  if (options_.test_decoding) {
+    const size_t end = record_end_.Find(std::string_view(buffer_).substr(begin_, end_ - begin_));
+    return end == std::string_view::npos ? std::string::npos : begin_ + end;
+  }
   if (!options_.csv) {
     const void* found =
         searched_ < end_ ? std::memchr(buffer_.data() + searched_, '\n', end_ - searched_) : nullptr;
@@ -238,6 +242,7 @@ void LineSource::Consume(size_t line_bytes, bool ended) {
   begin_ += taken;
   searched_ = begin_;
   csv_state_ = CsvState::kFieldStart;
+  record_end_.Reset();
   open_end_ = !ended;
   ++lines_;
 }
@@ -251,6 +256,7 @@ void LineSource::Unread() {
   begin_ -= unhashed_.size();
   bytes_ -= static_cast<int64_t>(unhashed_.size());
   searched_ = begin_;
+  record_end_.Reset();
   unhashed_ = {};
   open_end_ = false;
   --lines_;
@@ -321,6 +327,7 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
   }
   searched_ = begin_;
   csv_state_ = CsvState::kFieldStart;
+  record_end_.Reset();
   if (bytes_ != position.bytes || hash() != position.hash) {
     return Invalid("resuming ", name, ": its first ", position.bytes,
                    " bytes are not the ones that were ingested (hash ", hash(), ", was ", position.hash,
@@ -343,6 +350,7 @@ Status LineSource::SkipTo(const InputPosition& position, std::string* header) {
   ++begin_;
   ++bytes_;
   searched_ = begin_;
+  record_end_.Reset();
   open_end_ = false;
   return Status::OK();
 }

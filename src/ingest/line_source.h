@@ -1,7 +1,7 @@
 // One input, line by line: a file, a zstd-packed file, or standard input, with a running hash of what was consumed.
 //
 // Lines come without their '\n' and are valid until the next call; the last one may lack it and counts all the same. As CSV a record runs on
-// over line ends inside quotes. A line longer than the bound is an error, never an allocation without end. Reading waits at most a moment:
+// over line ends inside quotes, and as test_decoding over those inside values. A line longer than the bound is an error, never an allocation without end. Reading waits at most a moment:
 // kIdle says that standard input has nothing yet. Invariant: bytes(), lines() and hash() tell of the lines handed out so far, so
 // they are a position to come back to: SkipTo reads the same bytes again and refuses others.
 #pragma once
@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "ingest/position.h"
+#include "ingest/test_decoding_text.h"
 
 namespace headrace::ingest {
 
@@ -22,6 +23,7 @@ struct LineSourceOptions {
   int64_t max_line_bytes = 64LL << 20;
   bool csv = false;
   char csv_delimiter = ',';
+  bool test_decoding = false;
 };
 
 class LineSource {
@@ -36,6 +38,9 @@ class LineSource {
   Result<Event> Next();
   // Gives the last line back: the next Next() hands it out again. Once after each kLine.
   void Unread();
+
+  // The form has come to be known after the source was opened, and before its first Next().
+  void ReadTestDecoding() { options_.test_decoding = true; }
 
   std::string_view line() const { return line_; }
   int64_t lines() const { return lines_; }  // handed out; the number of line()
@@ -64,7 +69,7 @@ class LineSource {
   void HashLastLine() const;
 
   const std::string path_;
-  const LineSourceOptions options_;
+  LineSourceOptions options_;
   std::unique_ptr<Bytes> bytes_source_;
   std::string buffer_;
   size_t begin_ = 0;     // of what is not consumed
@@ -72,6 +77,7 @@ class LineSource {
   size_t searched_ = 0;  // no line end between begin_ and here
   enum class CsvState { kFieldStart, kPlain, kQuoted, kAfterQuote };
   CsvState csv_state_ = CsvState::kFieldStart;  // at searched_
+  TestDecodingRecordEnd record_end_;
   bool at_end_ = false;
   std::string_view line_;
   mutable std::string_view

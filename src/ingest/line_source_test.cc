@@ -138,6 +138,37 @@ TEST_F(LineSourceTest, ACsvRecordRunsOnOverLineEndsInQuotes) {
   EXPECT_THAT(ReadAll(source.get()), ElementsAre("a,b", "1,\"x\ny\"\"z\n\"", "2,it's \"so\"", "3,"));
 }
 
+TEST_F(LineSourceTest, ARecordOfTestDecodingRunsOnOverLineEndsInValues) {
+  LineSourceOptions options;
+  options.test_decoding = true;
+  const std::string path = Write(
+      "t",
+      "0/1 7 BEGIN 7\n0/1 7 table public.t: INSERT: id[integer]:1 a[text]:'x\n0/2 8 BEGIN 8\n''y'\nCOMMIT 7\n"
+      "message: transactional: 0 prefix: p, sz: 5 content:a\nb'c\nit's no record\n"
+      "table public.\"o'\": DELETE: id[integer]:2\ntable public.t: INSERT: a[text]:'open\nend");
+  auto source = *LineSource::Open(path, options);
+  EXPECT_THAT(ReadAll(source.get()),
+              ElementsAre("0/1 7 BEGIN 7",
+                          "0/1 7 table public.t: INSERT: id[integer]:1 a[text]:'x\n0/2 8 BEGIN 8\n''y'",
+                          "COMMIT 7", "message: transactional: 0 prefix: p, sz: 5 content:a\nb'c",
+                          "it's no record", "table public.\"o'\": DELETE: id[integer]:2",
+                          "table public.t: INSERT: a[text]:'open\nend"));
+  EXPECT_EQ(source->lines(), 7);
+
+  // Continued in the middle, and given back.
+  auto first = *LineSource::Open(path, options);
+  ASSERT_TRUE(first->Next().ok());
+  const InputPosition position = PositionOf(*first);
+  auto second = *LineSource::Open(path, options);
+  ASSERT_TRUE(second->SkipTo(position, nullptr).ok());
+  ASSERT_TRUE(second->Next().ok());
+  const std::string record(second->line());
+  second->Unread();
+  ASSERT_TRUE(second->Next().ok());
+  EXPECT_EQ(second->line(), record);
+  EXPECT_THAT(record, HasSubstr("''y'"));
+}
+
 TEST_F(LineSourceTest, GlobsAreSortedAndMustMatch) {
   Write("b.jsonl", "");
   Write("a.jsonl", "");

@@ -1,6 +1,7 @@
 #include "ingest/position.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 
 #include "base/json.h"
@@ -12,7 +13,8 @@
 namespace headrace::ingest {
 namespace {
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kFilesVersion = 1;
+constexpr int64_t kVersion = 2;
 
 void WriteInput(const InputPosition& input, JsonWriter* out) {
   out->BeginObject();
@@ -22,6 +24,110 @@ void WriteInput(const InputPosition& input, JsonWriter* out) {
       .Field("hash", input.hash);
   out->Key("ended").Bool(input.ended).Key("openEnd").Bool(input.open_end);
   out->EndObject();
+}
+
+void WritePartition(const PartitionPosition& partition, JsonWriter* out) {
+  out->BeginObject().Field("topic", partition.topic);
+  out->Field("partition", static_cast<int64_t>(partition.partition));
+  out->Field("nextOffset", partition.next_offset).EndObject();
+}
+
+void WriteLog(const LogPosition& log, JsonWriter* out) {
+  out->BeginObject().Field("system", log.system).Field("slot", log.slot);
+  // As text: an LSN has 64 bits without a sign, a JSON number of this file has one.
+  out->Field("lsn", std::to_string(log.lsn)).Key("snapshotDone").Bool(log.snapshot_done).EndObject();
+}
+
+void WriteSource(const TablePosition& source, JsonWriter* out) {
+  out->BeginObject().Field("table", source.table).Field("schemaId", source.schema_id);
+  out->Field("nextSnapshot", source.next_snapshot).Field("madeMillis", source.made_ms);
+  if (source.looked_up) out->Key("lookedUp").Bool(true);
+  out->EndObject();
+}
+
+bool IsOfFilesAlone(const Position& position) {
+  return position.partitions.empty() && position.cluster.empty() && !position.log &&
+         position.sources.empty() && position.sql_hash.empty();
+}
+
+void WriteOtherSources(const Position& position, JsonWriter* out) {
+  if (!position.partitions.empty()) {
+    out->Key("partitions").BeginArray();
+    for (const PartitionPosition& partition : position.partitions) WritePartition(partition, out);
+    out->EndArray();
+  }
+  if (!position.cluster.empty()) out->Field("cluster", position.cluster);
+  if (position.log) {
+    out->Key("log");
+    WriteLog(*position.log, out);
+  }
+  if (!position.sources.empty()) {
+    out->Key("sources").BeginArray();
+    for (const TablePosition& source : position.sources) WriteSource(source, out);
+    out->EndArray();
+  }
+  if (!position.sql_hash.empty()) out->Field("sqlHash", position.sql_hash);
+  out->FieldIfSet("watermark", position.watermark);
+}
+
+Result<PartitionPosition> ReadPartition(const nlohmann::json& json, std::string_view origin) {
+  PartitionPosition partition;
+  HEADRACE_ASSIGN_OR_RETURN(partition.topic, GetString(json, "topic", origin));
+  HEADRACE_ASSIGN_OR_RETURN(partition.partition, GetInt32(json, "partition", origin));
+  HEADRACE_ASSIGN_OR_RETURN(partition.next_offset, GetInt64(json, "nextOffset", origin));
+  if (partition.partition < 0 || partition.next_offset < 0) {
+    return Corruption(origin, ": partition ", partition.partition, " of topic ", partition.topic,
+                      " at offset ", partition.next_offset, "; neither can be below 0");
+  }
+  return partition;
+}
+
+Result<LogPosition> ReadLog(const nlohmann::json& json, std::string_view origin) {
+  LogPosition log;
+  HEADRACE_ASSIGN_OR_RETURN(log.system, GetString(json, "system", origin));
+  HEADRACE_ASSIGN_OR_RETURN(log.slot, GetString(json, "slot", origin));
+  HEADRACE_ASSIGN_OR_RETURN(const std::string lsn, GetString(json, "lsn", origin));
+  const auto [end, error] = std::from_chars(lsn.data(), lsn.data() + lsn.size(), log.lsn);
+  if (error != std::errc() || end != lsn.data() + lsn.size())
+    return Corruption(origin, ": lsn '", lsn, "' is not a number of 64 bits");
+  HEADRACE_ASSIGN_OR_RETURN(log.snapshot_done, GetBool(json, "snapshotDone", origin));
+  return log;
+}
+
+Result<TablePosition> ReadSource(const nlohmann::json& json, std::string_view origin) {
+  TablePosition source;
+  HEADRACE_ASSIGN_OR_RETURN(source.table, GetString(json, "table", origin));
+  HEADRACE_ASSIGN_OR_RETURN(source.schema_id, GetInt64(json, "schemaId", origin));
+  HEADRACE_ASSIGN_OR_RETURN(source.next_snapshot, GetInt64(json, "nextSnapshot", origin));
+  HEADRACE_ASSIGN_OR_RETURN(const std::optional<int64_t> made, FindInt64(json, "madeMillis", origin));
+  source.made_ms = made.value_or(0);
+  HEADRACE_ASSIGN_OR_RETURN(const std::optional<bool> looked_up, FindBool(json, "lookedUp", origin));
+  source.looked_up = looked_up.value_or(false);
+  return source;
+}
+
+// Into fields that were empty before.
+Status ReadOtherSources(const nlohmann::json& json, std::string_view origin, Position* position) {
+  HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json* partitions, FindArray(json, "partitions", origin));
+  for (size_t i = 0; partitions != nullptr && i < partitions->size(); ++i) {
+    HEADRACE_ASSIGN_OR_RETURN(PartitionPosition one, ReadPartition((*partitions)[i], origin));
+    position->partitions.push_back(std::move(one));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(std::optional<std::string> cluster, FindString(json, "cluster", origin));
+  position->cluster = std::move(cluster).value_or("");
+  HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json* log, FindObject(json, "log", origin));
+  if (log != nullptr) {
+    HEADRACE_ASSIGN_OR_RETURN(position->log, ReadLog(*log, origin));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json* sources, FindArray(json, "sources", origin));
+  for (size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    HEADRACE_ASSIGN_OR_RETURN(TablePosition one, ReadSource((*sources)[i], origin));
+    position->sources.push_back(std::move(one));
+  }
+  HEADRACE_ASSIGN_OR_RETURN(std::optional<std::string> sql_hash, FindString(json, "sqlHash", origin));
+  position->sql_hash = std::move(sql_hash).value_or("");
+  HEADRACE_ASSIGN_OR_RETURN(position->watermark, FindInt64(json, "watermark", origin));
+  return Status::OK();
 }
 
 Result<InputPosition> ReadInput(const nlohmann::json& json, std::string_view origin) {
@@ -39,26 +145,34 @@ Result<InputPosition> ReadInput(const nlohmann::json& json, std::string_view ori
 
 }  // namespace
 
+bool Position::SamePlaceOutsideFiles(const Position& other) const {
+  return partitions == other.partitions && cluster == other.cluster && log == other.log &&
+         sources == other.sources && sql_hash == other.sql_hash && watermark == other.watermark;
+}
+
 std::string SerializePosition(const Position& position) {
   JsonWriter out(JsonLayout::kFlat);
   out.BeginObject();
-  out.Field("version", kVersion).Key("finished").Bool(position.finished).Field("format", position.format);
+  out.Field("version", IsOfFilesAlone(position) ? kFilesVersion : kVersion);
+  out.Key("finished").Bool(position.finished).Field("format", position.format);
   out.Field("sourceTable", position.source_table).Field("identifier", position.identifier);
   out.Field("lines", position.lines).Field("applied", position.applied).Field("ignored", position.ignored);
   out.Field("deadLetters", position.dead_letters).Field("rows", position.rows);
   out.Field("deadLetterFile", position.dead_letter_file).Field("deadLetterBytes", position.dead_letter_bytes);
   out.Key("inputs").BeginArray();
   for (const InputPosition& input : position.inputs) WriteInput(input, &out);
-  out.EndArray().EndObject();
+  out.EndArray();
+  WriteOtherSources(position, &out);
+  out.EndObject();
   return std::move(out).Finish();
 }
 
 Result<Position> ParsePosition(std::string_view text, std::string_view origin) {
   HEADRACE_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text, origin));
   HEADRACE_ASSIGN_OR_RETURN(const int64_t version, GetInt64(json, "version", origin));
-  if (version != kVersion) {
-    return Unsupported(origin, ": the job's position is of version ", version, ", read here is version ",
-                       kVersion, "; use the Headrace that wrote it");
+  if (version < kFilesVersion || version > kVersion) {
+    return Unsupported(origin, ": the job's position is of version ", version, ", read here are versions ",
+                       kFilesVersion, " to ", kVersion, "; use the Headrace that wrote it");
   }
   Position position;
   HEADRACE_ASSIGN_OR_RETURN(position.finished, GetBool(json, "finished", origin));
@@ -77,6 +191,7 @@ Result<Position> ParsePosition(std::string_view text, std::string_view origin) {
     HEADRACE_ASSIGN_OR_RETURN(InputPosition one, ReadInput(input, origin));
     position.inputs.push_back(std::move(one));
   }
+  HEADRACE_RETURN_NOT_OK(ReadOtherSources(json, origin, &position));
   return position;
 }
 

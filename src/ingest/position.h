@@ -1,4 +1,4 @@
-// Where an ingest job stands: how many bytes and lines of each input are in the table, and what became of them.
+// Where a job stands: what of each input, Kafka partition, log or source table is in the table, and what became of it.
 //
 // Kept as versioned JSON in the snapshot property headrace.position.<job>, so it is atomic with the rows. A position is trusted only when
 // the bytes before it are the same ones: a running hash of every consumed byte is part of it. A dead-letter file's length is part of it
@@ -28,6 +28,35 @@ struct InputPosition {
   bool operator==(const InputPosition&) const = default;
 };
 
+struct PartitionPosition {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t next_offset = 0;  // of the first record that is not in the table
+
+  bool operator==(const PartitionPosition&) const = default;
+};
+
+// A place in PostgreSQL's log.
+struct LogPosition {
+  std::string system;  // the server's system identifier
+  std::string slot;
+  uint64_t lsn = 0;            // the end of the last whole transaction that is in the table
+  bool snapshot_done = false;  // the table's rows as of the slot's consistent point are in the table
+
+  bool operator==(const LogPosition&) const = default;
+};
+
+// A source table of a query that is kept up to date.
+struct TablePosition {
+  std::string table;
+  int64_t schema_id = 0;
+  int64_t next_snapshot = 0;  // the first whose changes are not in the table
+  int64_t made_ms = 0;  // when the table was made, by which one of the same name is told from it; 0: not said
+  bool looked_up = false;  // its own changes are none of the job's, so that nobody is behind them
+
+  bool operator==(const TablePosition&) const = default;
+};
+
 struct Position {
   std::vector<InputPosition> inputs;  // in the order they were begun; all but the last are ended
   bool finished = false;              // every input was read to its end
@@ -37,7 +66,17 @@ struct Position {
   int64_t lines = 0, applied = 0, ignored = 0, dead_letters = 0, rows = 0;
   std::string dead_letter_file;
   int64_t dead_letter_bytes = 0;
+  // Of other sources than files. Each is written only when it is set, and the position is of version 2 then, so that a Headrace that does
+  // not know them refuses the job.
+  std::vector<PartitionPosition> partitions;  // by topic and partition
+  std::string cluster;                        // the Kafka cluster that has them
+  std::optional<LogPosition> log;
+  std::vector<TablePosition> sources;
+  std::string sql_hash;              // of the query that `sources` belong to
+  std::optional<int64_t> watermark;  // ms, of a query whose windows come when they close
 
+  // Both stand at the same place of Kafka, the log or source tables.
+  bool SamePlaceOutsideFiles(const Position& other) const;
   bool operator==(const Position&) const = default;
 };
 

@@ -1,10 +1,12 @@
-// A JSON object of column names and values into one row of the table.
+// Column names and values into one row of the table: a JSON object, or an image put together from several places.
 //
 // Names are matched by the order they came in last time, so a stream of equal shapes costs one comparison a field. A name that the table
 // does not have, a name that comes twice, a missing or null value where none may be: refused with the field's name. A missing nullable
 // column is null. Nothing is closed here: the caller closes the row or takes it back. One thread.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,6 +35,12 @@ struct FieldProblem {
   std::string reason;
 };
 
+// One value of a row's image. Both are borrowed, from the tape of the line.
+struct ImageField {
+  std::string_view name;
+  const JsonToken* value = nullptr;
+};
+
 class RowReader {
  public:
   RowReader(const TableShape* table, ValueModes modes);
@@ -45,6 +53,9 @@ class RowReader {
   // `shapes` by column; null: all plain. With `unavailable`, columns whose value the source did not send are listed there and get no cell.
   bool Append(const JsonToken& object, const std::vector<ValueShape>* shapes, Strictness strictness,
               RowBuffer* out, std::vector<int>* unavailable, FieldProblem* problem);
+  // With `missing`, columns that the image does not have are listed there and get no cell.
+  bool Append(std::span<const ImageField> image, const std::vector<ValueShape>* shapes, Strictness strictness,
+              RowBuffer* out, std::vector<int>* missing, FieldProblem* problem);
 
   // Leaves out a member of that name (the row-kind column of plain JSON).
   void SkipName(std::string name) { skipped_ = std::move(name); }
@@ -59,6 +70,9 @@ class RowReader {
     int column = kUnknown;
   };
   int ColumnAt(size_t position, std::string_view name);
+  bool AppendField(size_t position, std::string_view name, const JsonToken& value,
+                   const std::vector<ValueShape>* shapes, Strictness strictness, RowBuffer* out,
+                   std::vector<int>* unavailable, FieldProblem* problem);
   bool AppendMissing(int column, Strictness strictness, RowBuffer* out, FieldProblem* problem) const;
 
   const TableShape* table_;

@@ -38,12 +38,43 @@ SourceName SourceNameOf(const JsonToken* source) {
   return {TextMember(*source, "db"), TextMember(*source, "schema"), TextMember(*source, "table")};
 }
 
+SourceName SourceNameBeside(const JsonToken& event) {
+  return {TextMember(event, "database"), TextMember(event, "schema"), TextMember(event, "table")};
+}
+
+namespace {
+
+// Does the last part of the full name, or all of it, agree with what the user named?
+bool Names(std::string_view wanted, std::string_view full) {
+  return wanted == full || wanted.ends_with("." + std::string(full)) ||
+         full.ends_with("." + std::string(wanted));
+}
+
+}  // namespace
+
+void SourceChoice::Remember(std::string chosen) {
+  chosen_ = std::move(chosen);
+  renamed_ = !chosen_.empty() && !wanted_.empty() && !Names(wanted_, chosen_);
+}
+
+void SourceChoice::Rename(std::string chosen) {
+  Remember(std::move(chosen));
+  table_.clear();
+}
+
+bool SourceChoice::IsOurs(const SourceName& name) const {
+  if (!name.known()) return false;
+  if (!chosen_.empty()) return name.ToString() == chosen_;
+  return !wanted_.empty() && name.Matches(wanted_);
+}
+
 SourceChoice::Answer SourceChoice::Ask(const SourceName& name) {
   if (!name.known()) return Answer::kOurs;
   if (!table_.empty() && name.table == table_ && name.schema == schema_ && name.database == database_)
     return Answer::kOurs;
   const std::string full = name.ToString();
-  if (!wanted_.empty() && !name.Matches(wanted_)) return Answer::kOther;
+  if (renamed_ && full != chosen_) return Answer::kOther;
+  if (!renamed_ && !wanted_.empty() && !name.Matches(wanted_)) return Answer::kOther;
   if (!chosen_.empty() && full != chosen_) return Answer::kMixed;
   chosen_ = full;
   database_ = name.database;

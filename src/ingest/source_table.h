@@ -24,6 +24,8 @@ struct SourceName {
 
 // From an event's `source`; unknown when it has none.
 SourceName SourceNameOf(const JsonToken* source);
+// From `database`, `schema` and `table` beside the event itself, as Canal, Maxwell and wal2json have it.
+SourceName SourceNameBeside(const JsonToken& event);
 
 class SourceChoice {
  public:
@@ -32,13 +34,18 @@ class SourceChoice {
 
   enum class Answer { kOurs, kOther, kMixed };
   Answer Ask(const SourceName& name);
+  // Without choosing: false while no table is known yet.
+  bool IsOurs(const SourceName& name) const;
+  // The source calls its table by another name from now on.
+  void Rename(std::string chosen);
   const std::string& chosen() const { return chosen_; }
   // As of an earlier run.
-  void Remember(std::string chosen) { chosen_ = std::move(chosen); }
+  void Remember(std::string chosen);
 
  private:
   std::string wanted_;
   std::string chosen_;                     // full name of the table taken
+  bool renamed_ = false;                   // chosen_ is not what wanted_ names, and right all the same
   std::string database_, schema_, table_;  // of the last event of ours, to answer quickly
 };
 

@@ -16,7 +16,6 @@ namespace {
 constexpr int64_t kRowsToPassOn = 8192;
 constexpr int64_t kBytesToPassOn = 16LL << 20;
 constexpr int64_t kRowsBetweenSizes = 64;
-constexpr int kTriesOfUnknown = 3;
 
 }  // namespace
 
@@ -66,6 +65,16 @@ Status TableWriter::Restart() {
   return Status::OK();
 }
 
+Status TableWriter::UseTable(const Table& table) {
+  table_ = table;
+  buffer_ = RowBuffer(shape_->fields);
+  if (current_ != nullptr) {
+    current_.reset();
+    KeepCurrentRows();
+  }
+  return Restart();
+}
+
 Status TableWriter::CheckAlone() const {
   if (job_.empty()) return Status::OK();
   HEADRACE_ASSIGN_OR_RETURN(const auto found, CarriedPositionText(table_, job_));
@@ -113,7 +122,7 @@ Status TableWriter::DeleteEverything() {
   }
 }
 
-Status TableWriter::Commit(Position position, bool last) {
+Status TableWriter::Commit(Position position, bool last, bool any_move) {
   HEADRACE_RETURN_NOT_OK(PassRowsOn(true));
   position.rows = committed_.rows + rows_passed_;
   if (dead_letters_ != nullptr) {
@@ -123,7 +132,9 @@ Status TableWriter::Commit(Position position, bool last) {
   position.identifier = committed_.identifier;
   // An input that was opened and gave nothing is no move: a run that fails at its first line leaves no snapshot.
   // Nor does one that goes through files that were finished before and finds nothing new.
-  const bool moved = position.lines != committed_.lines || (position.finished && !committed_.finished);
+  const bool moved = position.lines != committed_.lines || (position.finished && !committed_.finished) ||
+                     !position.SamePlaceOutsideFiles(committed_) ||
+                     (any_move && position.inputs != committed_.inputs);
   if (!moved && !(last && wrote_)) return Status::OK();
   if (dead_letters_ != nullptr) HEADRACE_RETURN_NOT_OK(dead_letters_->Sync());
 
@@ -146,14 +157,11 @@ Status TableWriter::Commit(Position position, bool last) {
 }
 
 Status TableWriter::PublishPrepared(const PreparedCommit& prepared) {
-  Result<std::vector<Snapshot>> made = session_->Commit(prepared);
-  for (int tries = 1; tries < kTriesOfUnknown && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries)
-    made = session_->Commit(prepared);
-  HEADRACE_RETURN_NOT_OK(made.status());
+  HEADRACE_ASSIGN_OR_RETURN(const std::vector<Snapshot> made, CommitUntilKnown(session_.get(), prepared));
   held_back_ = session_->held_back();
   if (expiry_.ok()) expiry_ = session_->expiry();
-  if (made->empty()) return Status::OK();
-  view_ = made->back();
+  if (made.empty()) return Status::OK();
+  view_ = made.back();
   last_snapshot_ = view_->id;
   ++commits_;
   return job_.empty() ? Status::OK() : KeepSnapshot(table_, job_, view_->id);

@@ -32,6 +32,8 @@ class TableWriter {
   Status CheckAlone() const;
   // Opens the session anew after a lost race: what is uncommitted is gone, committed() is where to continue.
   Status Restart();
+  // The same table with another schema; `shape` has been changed with it. Precondition: nothing is uncommitted.
+  Status UseTable(const Table& table);
 
   // Lines append their rows here.
   RowBuffer* rows() { return &buffer_; }
@@ -44,7 +46,8 @@ class TableWriter {
 
   // `position` is after the last line passed on. Nothing is committed when nothing moved since the last commit, but for compactions when
   // `last`. kCommitConflict: call Restart.
-  Status Commit(Position position, bool last);
+  // `any_move`: files that were gone through count as a move, though none of their lines was the table's.
+  Status Commit(Position position, bool last, bool any_move = false);
 
   const Position& committed() const { return committed_; }
   std::optional<SnapshotId> last_snapshot() const { return last_snapshot_; }
@@ -66,7 +69,7 @@ class TableWriter {
   Status PublishPrepared(const PreparedCommit& prepared);
   Result<bool> FindInTable(const std::vector<Value>& key, RowBuffer* into);
 
-  const Table table_;
+  Table table_;
   const TableShape* shape_;
   const IngestOptions& options_;
   const std::string job_;

@@ -25,6 +25,9 @@ int PlainDigits(const Target& to) {
     case TimeMode::kConnect: return 3;
     case TimeMode::kMicroseconds: return kDigitsOfMicros;
     case TimeMode::kNanoseconds: return 9;
+    case TimeMode::kAdaptiveTimeMicroseconds:
+      if (to.type().root == TypeRoot::kTime) return kDigitsOfMicros;
+      break;
     case TimeMode::kAdaptive: break;
   }
   return to.type().precision <= 3 ? 3 : to.type().precision <= 6 ? kDigitsOfMicros : 9;

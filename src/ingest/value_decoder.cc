@@ -6,6 +6,7 @@
 
 #include "ingest/encoded_bytes.h"
 #include "ingest/exact_number.h"
+#include "ingest/foreign_values.h"
 #include "ingest/temporal_values.h"
 #include "ingest/time_text.h"
 #include "ingest/value_target.h"
@@ -158,6 +159,12 @@ bool AppendTextFrom(const JsonToken& value, const ValueShape& shape, const Targe
         DateTimeText(count * kSecondsPerDay, 0).substr(0, DateTimeText(count * kSecondsPerDay, 0).find('T')),
         to);
   }
+  // A number or a boolean, known to be one, keeps its own spelling: a column of text holds what its source had before and after a retype.
+  if (value.kind == JsonKind::kNumber &&
+      (shape.form == ValueForm::kInteger || shape.form == ValueForm::kFloat))
+    return AppendText(value.view(), to);
+  if (shape.form == ValueForm::kBoolean && (value.kind == JsonKind::kTrue || value.kind == JsonKind::kFalse))
+    return AppendText(value.kind == JsonKind::kTrue ? "true" : "false", to);
   if (value.kind != JsonKind::kString) return to.Misfit(value, "text");
   return AppendText(value.view(), to);
 }
@@ -326,6 +333,10 @@ bool AppendValue(const JsonToken& value, const ValueShape& shape, const ValueMod
     if (!type.nullable) return to.Refuse("is null, but the column is NOT NULL");
     column->AppendNull();
     return true;
+  }
+  if (modes.source != ValueSource::kConnect) {
+    const std::optional<bool> taken = AppendForeignValue(value, modes, column, why);
+    if (taken) return *taken;
   }
   switch (type.root) {
     case TypeRoot::kBoolean: return AppendBoolean(value, to);

@@ -124,6 +124,16 @@ TEST(AppendValue, DatesAndTimesKeepEveryDigit) {
   ValueModes connect;
   connect.time = TimeMode::kConnect;
   EXPECT_EQ(Cell("TIMESTAMP(6)", "1715951655123", kPlainShape, connect), "2024-05-17T13:14:15.123");
+  // The MySQL connectors' default: TIME alone is always in microseconds.
+  ValueModes mysql;
+  mysql.time = TimeMode::kAdaptiveTimeMicroseconds;
+  EXPECT_EQ(Cell("TIME(0)", "47655000000", kPlainShape, mysql), "13:14:15");
+  EXPECT_EQ(Cell("TIMESTAMP(3)", "1715951655123", kPlainShape, mysql), "2024-05-17T13:14:15.123");
+  EXPECT_EQ(Cell("TIMESTAMP(6)", "1715951655123456", kPlainShape, mysql), "2024-05-17T13:14:15.123456");
+  ValueModes micros;
+  micros.time = TimeMode::kMicroseconds;
+  EXPECT_EQ(Cell("TIME(0)", "47655000000", kPlainShape, micros), "13:14:15");
+  EXPECT_EQ(Cell("TIMESTAMP(3)", "1715951655123000", kPlainShape, micros), "2024-05-17T13:14:15.123");
   EXPECT_THAT(Cell("DATE", "1715951655123", Form(ValueForm::kInstant, 3)), HasSubstr("refused"));
 }
 

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "file/avro_data_file.h"
 #include "file/data_file_path.h"
 #include "file/live_rows.h"
+#include "lsm/key_ranges.h"
 
 namespace headrace {
 
@@ -17,8 +19,13 @@ Result<std::unique_ptr<DataFileReader>> BucketFiles::Open(const DataFileMeta& fi
   read.check_key_range = key_ordered;
   read.pool = pool;
   HEADRACE_ASSIGN_OR_RETURN(const std::string path, DataFilePath(directory, file));
-  HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<DataFileReader> reader, OpenDataFile(store, path, file, read));
   std::shared_ptr<const DeletionVector> deleted = DeletedOf(file);
+  std::unique_ptr<DataFileReader> reader;
+  if (only != nullptr && deleted == nullptr && key_ordered && !path.ends_with(kAvroExtension)) {
+    HEADRACE_ASSIGN_OR_RETURN(reader, OpenKeyRanges(store, path, file, read, only));
+    if (reader != nullptr) return reader;
+  }
+  HEADRACE_ASSIGN_OR_RETURN(reader, OpenDataFile(store, path, file, read));
   if (deleted == nullptr) return reader;
   return HideDeleted(std::move(reader), file, std::move(deleted), pool);
 }

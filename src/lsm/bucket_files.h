@@ -20,6 +20,8 @@
 
 namespace headrace {
 
+struct KeyRanges;
+
 struct BucketFiles {
   Store* store = nullptr;
   std::string directory;                      // the bucket's folder
@@ -32,6 +34,9 @@ struct BucketFiles {
   bool key_ordered = true;            // false: staged rows, which lie in files as they came
   // Rows that Open leaves out; null: none are deleted.
   std::shared_ptr<const DeletionVectors> deletions = nullptr;
+  // Rows whose key lies outside may be left out by Open, all versions of a key or none; null: none are. Where rows stand in their file is not
+  // known then.
+  std::shared_ptr<const KeyRanges> only = nullptr;
   // About what writing a file, and what merging into one, may hold.
   int64_t memory_bytes = 64LL << 20;
 

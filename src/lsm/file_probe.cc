@@ -178,7 +178,7 @@ Status FileProbe::OpenFile() {
 
 Result<PageCursor*> FileProbe::Cursor() {
   if (cursor_ == nullptr) {
-    HEADRACE_ASSIGN_OR_RETURN(cursor_, opened_->pages->OpenCursor());
+    HEADRACE_ASSIGN_OR_RETURN(cursor_, opened_->pages->OpenCursor(view_->files.store));
   }
   return cursor_.get();
 }

@@ -339,7 +339,8 @@ MergePlan PlanMerge(const TableSchema& schema, const MergeRequest& request) {
 }
 
 Result<std::unique_ptr<RowStream>> OpenMerge(const BucketFiles& files, MergeRequest request) {
-  const MergePlan plan = PlanMerge(*files.schema, request);
+  // Of few rows it is not worth reading keys first.
+  const MergePlan plan = files.only != nullptr ? MergePlan::kWholeRows : PlanMerge(*files.schema, request);
   return OpenMerge(files, std::move(request), plan);
 }
 

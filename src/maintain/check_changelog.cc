@@ -273,6 +273,7 @@ void CheckChangelog(CheckRun* run, const Root& root, int64_t memory_bytes) {
              "changes and rows that can be read");
     return;
   }
+  run->looked_at.replayed += std::max<int64_t>(0, last.id.value - range.first + 1);
 }
 
 }  // namespace headrace

@@ -209,16 +209,29 @@ Result<std::unique_ptr<ChangeStream>> ChangeStream::Open(const Table& table, Cha
   return std::make_unique<SnapshotBySnapshot>(table, std::move(columns), std::move(options));
 }
 
+Result<std::vector<Split>> PlanStreamVisibleState(const Table& table, const Snapshot& snapshot,
+                                                  std::vector<RowCondition> conditions) {
+  const FilePruner pruner(table, std::move(conditions));
+  EntryFilter filter;
+  filter.detail = pruner.prunes() ? EntryDetail::kWhole : EntryDetail::kWithoutStatistics;
+  std::vector<ManifestEntry> live;
+  HEADRACE_RETURN_NOT_OK(VisitLiveFiles(table, snapshot, filter, [&](ManifestEntry&& entry) {
+    if (!IsVisible(table, entry.file)) return Status::OK();
+    if (pruner.prunes()) {
+      HEADRACE_ASSIGN_OR_RETURN(const bool may_hold, pruner.MayHold(entry));
+      if (!may_hold) return Status::OK();
+    }
+    live.push_back(std::move(entry));
+    return Status::OK();
+  }));
+  HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
+  return PlanSplits(table, std::move(live), index, ScanView::kEveryLevel);
+}
+
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table,
                                                                          const Snapshot& snapshot,
                                                                          const ScanOptions& options) {
-  EntryFilter filter;
-  filter.detail = EntryDetail::kWithoutStatistics;
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<ManifestEntry> live, LiveFiles(table, snapshot, filter));
-  std::erase_if(live, [&](const ManifestEntry& entry) { return !IsVisible(table, entry.file); });
-  HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits,
-                            PlanSplits(table, std::move(live), index, ScanView::kEveryLevel));
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, PlanStreamVisibleState(table, snapshot));
   return OpenSplits(table, std::move(splits), options, FilesNamedBy{snapshot.id});
 }
 

@@ -44,7 +44,12 @@ class ChangeStream {
   virtual SnapshotId next_snapshot() const = 0;
 };
 
-// The rows a stream has shown by the end of `snapshot`, as inserts: what `changes --from full` starts with.
+// The splits of the rows that a stream has shown by the end of `snapshot`; files that hold no row that meets the conditions are left out, as in
+// PlanScan.
+Result<std::vector<Split>> PlanStreamVisibleState(const Table& table, const Snapshot& snapshot,
+                                                  std::vector<RowCondition> conditions = {});
+
+// These rows, as inserts: what `changes --from full` starts with.
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table,
                                                                          const Snapshot& snapshot,
                                                                          const ScanOptions& options);

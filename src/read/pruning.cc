@@ -12,7 +12,8 @@ namespace {
 
 using Is = RowCondition::Is;
 
-// NaN and the two zeros have an order of their own; bytes and truth values are not worth it.
+}  // namespace
+
 bool HasPlainOrder(TypeRoot root) {
   switch (root) {
     case TypeRoot::kTinyInt:
@@ -27,8 +28,6 @@ bool HasPlainOrder(TypeRoot root) {
     default: return false;
   }
 }
-
-}  // namespace
 
 bool Meets(const Value& value, const RowCondition& condition) {
   if (condition.is == Is::kNull) return IsNull(value);

@@ -27,6 +27,10 @@ struct RowCondition {
   std::vector<Value> values = {};  // one; several for kIn; none for kNull and kNotNull
 };
 
+// Whether conditions on columns of a type are looked at: values compare as statistics and keys do. NaN and the two zeros have an order of
+// their own; bytes and truth values are not worth it.
+bool HasPlainOrder(TypeRoot root);
+
 // Whether a value meets a condition.
 bool Meets(const Value& value, const RowCondition& condition);
 

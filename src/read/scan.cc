@@ -9,6 +9,7 @@
 #include "catalog/snapshots.h"
 #include "lsm/merge.h"
 #include "read/split_rows.h"
+#include "read/wanted_keys.h"
 
 namespace headrace {
 namespace {
@@ -21,8 +22,10 @@ bool SpansLevels(const Split& split) {
 
 Result<std::unique_ptr<RowStream>> OpenRows(const Table& table, const Split& split,
                                             const std::vector<std::string>& columns,
-                                            const ScanOptions& options) {
+                                            const ScanOptions& options,
+                                            std::shared_ptr<const KeyRanges> only) {
   HEADRACE_ASSIGN_OR_RETURN(BucketFiles files, FilesOf(table, split.partition, split.bucket, options.pool));
+  files.only = std::move(only);
   HEADRACE_ASSIGN_OR_RETURN(files.deletions,
                             ReadDeletions(table, {split.partition, split.bucket}, split.deletions));
   if (split.raw && !(options.key_ordered && SpansLevels(split))) {
@@ -47,8 +50,10 @@ Result<std::unique_ptr<arrow::RecordBatchReader>> OpenSplits(const Table& table,
   HEADRACE_ASSIGN_OR_RETURN(std::vector<std::string> columns, ColumnsWanted(table, options.columns));
   std::shared_ptr<arrow::Schema> schema = ToArrowSchema(table.schema->FieldsOf(columns));
   const size_t parts = splits.size();
-  OpenPart open = [splits = std::move(splits), columns = std::move(columns), options](
-                      const Table& held, size_t i) { return OpenRows(held, splits[i], columns, options); };
+  OpenPart open = [splits = std::move(splits), columns = std::move(columns), options,
+                   only = WantedKeys(*table.schema, options.conditions)](const Table& held, size_t i) {
+    return OpenRows(held, splits[i], columns, options, only);
+  };
   return ReadParts(table, std::move(schema), parts, std::move(open), by);
 }
 

@@ -63,6 +63,7 @@ struct ScanOptions {
   bool read_optimized = false;            // ScanView::kReadOptimized, for OpenScan
   int64_t batch_rows = 32768;
   arrow::MemoryPool* pool = nullptr;
+  std::vector<RowCondition> conditions = {};  // rows that do not meet them may be left out
 };
 
 // Rows of a split: the table's columns as asked, deletes gone.

@@ -8,25 +8,14 @@
 #include <optional>
 #include <utility>
 
-#include "base/json.h"
 #include "sql/duckdb_handle.h"
 #include "sql/names.h"
+#include "sql/parse_tree.h"
 
 namespace headrace {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string TextAt(const Json& node, const char* key) {
-  const auto found = node.find(key);
-  return found != node.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-const Json& At(const Json& node, const char* key) {
-  static const Json none;
-  const auto found = node.find(key);
-  return found == node.end() ? none : *found;
-}
 
 // "-525" with scale 2 is "-5.25".
 std::string DecimalText(int64_t unscaled, int scale) {
@@ -187,24 +176,22 @@ class TreeSearch {
   std::map<std::string, TableConditions> found_;
 };
 
+bool HasNoCollation(duckdb_connection connection) {
+  DuckResult result;
+  const bool asked = duckdb_query(connection, "SELECT 1 WHERE current_setting('default_collation') = ''",
+                                  result.get()) == DuckDBSuccess;
+  return asked && duckdb_row_count(result.get()) == 1;
+}
+
 }  // namespace
 
 Result<std::vector<TableConditions>> FindConditions(duckdb_connection connection,
                                                     const std::string& statement) {
-  DuckResult result;
   // With a collation for all texts, texts that differ may be equal.
-  const std::string ask = "SELECT json_serialize_sql(" + QuotedText(statement) +
-                          ", skip_null := true, skip_empty := true, skip_default := true) "
-                          "WHERE current_setting('default_collation') = ''";
-  if (duckdb_query(connection, ask.c_str(), result.get()) != DuckDBSuccess ||
-      duckdb_row_count(result.get()) == 0)
-    return std::vector<TableConditions>();
-  char* text = duckdb_value_varchar(result.get(), 0, 0);
-  const Result<Json> tree = ParseJson(text == nullptr ? "" : text, "a parse tree");
-  duckdb_free(text);
+  const Result<Json> tree = ParseTreeOf(connection, statement, /*with_defaults=*/false);
+  if (!HasNoCollation(connection) || !tree.ok()) return std::vector<TableConditions>();
   TreeSearch search;
-  if (!tree.ok() || At(*tree, "error") != Json(false) || !search.Visit(At(*tree, "statements")))
-    return std::vector<TableConditions>();
+  if (!search.Visit(At(*tree, "statements"))) return std::vector<TableConditions>();
   return search.Take();
 }
 

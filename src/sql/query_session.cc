@@ -8,6 +8,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "base/uuid.h"
 #include "sql/answer_rows.h"
 #include "sql/conditions.h"
 #include "sql/duckdb_handle.h"
@@ -123,6 +124,10 @@ class DuckSession final : public QuerySession {
     return std::move(shape.fields);
   }
 
+  Result<std::vector<QueryBranch>> Shape(const std::string& query, const ColumnsOf& columns_of) override {
+    return ShapeOfQuery(connection_.get(), query, used_, columns_of);
+  }
+
   void Interrupt() override {
     board_->Interrupt(true);
     duckdb_interrupt(connection_.get());
@@ -210,19 +215,21 @@ class DuckSession final : public QuerySession {
     RelationName name;
     name.database = parts.size() == 2 ? parts[0] : used_;
     name.table = parts.back();
-    const Status opened = board_->Open(name).status();
-    if (IsKind(opened, ErrorKind::kNotFound))
-      return parts.size() == 2 && !IsDuckDBs(name.database) ? opened : Status::OK();
-    HEADRACE_RETURN_NOT_OK(opened);
     const std::string full = name.database + "." + name.table;
+    std::optional<std::string> select = board_->ViewOf(name);
+    if (!select) {
+      const Status opened = board_->Open(name).status();
+      if (IsKind(opened, ErrorKind::kNotFound))
+        return parts.size() == 2 && !IsDuckDBs(name.database) ? opened : Status::OK();
+      HEADRACE_RETURN_NOT_OK(opened);
+      select = "SELECT * FROM paimon(" + QuotedText(full) + ")";
+    }
     HEADRACE_RETURN_NOT_OK(CheckToldApart(full));
     HEADRACE_RETURN_NOT_OK(
         RunDuck(connection_.get(), "CREATE SCHEMA IF NOT EXISTS " + QuotedName(name.database)));
     const std::string view = QuotedName(name.database) + "." + QuotedName(name.table);
     // Made anew where views of the user's kept it: the table may have got other columns.
-    HEADRACE_RETURN_NOT_OK(
-        RunDuck(connection_.get(),
-                "CREATE OR REPLACE VIEW " + view + " AS SELECT * FROM paimon(" + QuotedText(full) + ")"));
+    HEADRACE_RETURN_NOT_OK(RunDuck(connection_.get(), "CREATE OR REPLACE VIEW " + view + " AS " + *select));
     shown_.insert_or_assign(full, view);
     return Status::OK();
   }
@@ -275,11 +282,13 @@ Result<std::unique_ptr<QuerySession>> QuerySession::Open(const QuerySessionOptio
   if (duckdb_open(nullptr, &raw) != DuckDBSuccess) return Invalid("starting DuckDB failed");
   DuckDatabase database(raw);
   HEADRACE_ASSIGN_OR_RETURN(DuckConnection connection, ConnectDuck(database.get()));
+  // A folder of its own, which DuckDB makes when it first spills and takes away at the end: sessions in one folder would write each other's files.
+  const std::string spill =
+      options.spill_directory.empty() ? "" : options.spill_directory + "/headrace-sql-" + NewUuid();
   for (const std::string& setting :
        {"memory_limit = '" + std::to_string(options.memory_bytes) + "B'",
-        "threads = " + std::to_string(std::max(1, options.threads)),
-        "temp_directory = " + QuotedText(options.spill_directory), std::string("TimeZone = 'UTC'"),
-        std::string("autoinstall_known_extensions = false"),
+        "threads = " + std::to_string(std::max(1, options.threads)), "temp_directory = " + QuotedText(spill),
+        std::string("TimeZone = 'UTC'"), std::string("autoinstall_known_extensions = false"),
         std::string("autoload_known_extensions = false")}) {
     const Status status = RunDuck(connection.get(), "SET " + setting);
     if (!status.ok()) return WithContext("starting DuckDB", status);

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "format/data_type.h"
+#include "sql/query_shape.h"
 #include "sql/relation.h"
 
 namespace headrace {
@@ -23,7 +24,7 @@ namespace headrace {
 struct QuerySessionOptions {
   int64_t memory_bytes = 1LL << 30;  // DuckDB's own; past it, it spills
   int threads = 2;
-  std::string spill_directory;  // a folder
+  std::string spill_directory;  // a folder, in which each session has one of its own; empty: nothing spills
 };
 
 class QuerySession {
@@ -46,6 +47,9 @@ class QuerySession {
 
   // The columns that Query would give; nothing is run.
   virtual Result<std::vector<DataField>> Describe(std::string_view statement) = 0;
+
+  // By what the query's answer falls into parts; see sql/query_shape.h.
+  virtual Result<std::vector<QueryBranch>> Shape(const std::string& query, const ColumnsOf& columns_of) = 0;
 
   // Ends what is running, from any thread; it fails with kCancelled.
   virtual void Interrupt() = 0;

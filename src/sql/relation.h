@@ -67,6 +67,8 @@ struct RelationName {
 class Relations {
  public:
   virtual ~Relations() = default;
+  // The SELECT that stands for a name instead of a relation; asked first. Nothing: Open tells.
+  virtual std::optional<std::string> ViewOf(const RelationName&) { return std::nullopt; }
   // kNotFound when there is none; DuckDB then looks among its own.
   virtual Result<std::shared_ptr<Relation>> Open(const RelationName& name) = 0;
 };

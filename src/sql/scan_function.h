@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@ class RelationBoard {
 
   // The same relation for the same name until Forget.
   Result<std::shared_ptr<Relation>> Open(const RelationName& name);
+  std::optional<std::string> ViewOf(const RelationName& name) { return relations_->ViewOf(name); }
   void Forget();
 
   // What all rows of a relation that are wanted meet.

@@ -32,6 +32,7 @@ class HeadParser : TokenCursor {
     if (Words({"DESCRIBE"}) || Words({"DESC"})) return ParseDescribe();
     if (Words({"SHOW"})) return ParseShow();
     if (Words({"USE"})) return ParseUse();
+    if (Words({"SET"}) && After(1).kind == TokenKind::kString) return ParseSet();
     HEADRACE_RETURN_NOT_OK(CheckOthers());
     return Whole();
   }
@@ -150,12 +151,25 @@ class HeadParser : TokenCursor {
       } while (TakeMark(","));
       HEADRACE_RETURN_NOT_OK(ExpectMark(")"));
     }
+    insert.on_window_close = TakeEmitOnWindowClose();
     if (AtEnd()) return Unexpected("a query");
     insert.query = Rest();
     const size_t conflict = Find("CONFLICT");  // a name like another, but for ON before it
     at_ = std::min(Find("RETURNING"), tokens_[conflict - 1].IsWord("ON") ? conflict : tokens_.size() - 1);
     if (!AtEnd()) return Refused("an INSERT here ends with its query");
     return insert;
+  }
+
+  // RisingWave's words, behind the query.
+  bool TakeEmitOnWindowClose() {
+    static const char* const words[] = {"EMIT", "ON", "WINDOW", "CLOSE"};
+    const size_t end = tokens_.size() - 1;
+    if (end < at_ + 4) return false;
+    for (size_t i = 0; i < 4; ++i) {
+      if (!tokens_[end - 4 + i].IsWord(words[i])) return false;
+    }
+    tokens_.erase(tokens_.end() - 5, tokens_.end() - 1);
+    return true;
   }
 
   std::string ParseAlias() {
@@ -248,6 +262,16 @@ class HeadParser : TokenCursor {
     HEADRACE_ASSIGN_OR_RETURN(use.database, ParseName());
     HEADRACE_RETURN_NOT_OK(ExpectEnd());
     return use;
+  }
+
+  Result<Statement> ParseSet() {
+    SetText set;
+    Take({"SET"});
+    HEADRACE_ASSIGN_OR_RETURN(set.key, ParseString());
+    HEADRACE_RETURN_NOT_OK(ExpectMark("="));
+    HEADRACE_ASSIGN_OR_RETURN(set.value, ParseString());
+    HEADRACE_RETURN_NOT_OK(ExpectEnd());
+    return set;
   }
 };
 

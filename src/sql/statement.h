@@ -37,6 +37,7 @@ struct InsertText {
   std::string name;
   std::vector<std::string> columns;  // empty: all, in their order
   std::string query;
+  bool on_window_close = false;  // EMIT ON WINDOW CLOSE stands behind the query
 };
 struct DeleteText {
   std::string name;
@@ -60,13 +61,18 @@ struct ShowText {
 struct UseText {
   std::string database;
 };
+// SET 'key' = 'value', in Flink's syntax. DuckDB's own SET has its key without quotes.
+struct SetText {
+  std::string key;
+  std::string value;
+};
 // What DuckDB runs, as written.
 struct QueryText {
   std::string text;
 };
 
 using Statement = std::variant<CreateTableText, DropTableText, AlterTableText, InsertText, DeleteText,
-                               UpdateText, DescribeText, ShowText, UseText, QueryText>;
+                               UpdateText, DescribeText, ShowText, UseText, SetText, QueryText>;
 
 // The statements of a script, each with its own bytes of it, comments before it left out. A name in `…` is given "…", which DuckDB understands.
 Result<std::vector<std::string>> SplitScript(std::string_view script);

@@ -96,6 +96,14 @@ TEST(ParseStatement, ReadsWhatIsAskedAboutTables) {
   EXPECT_EQ(Parsed<DropTableText>("DROP TABLE IF EXISTS t").name, "t");
 }
 
+TEST(ParseStatement, ASettingHasItsKeyInQuotes) {
+  const auto set = Parsed<SetText>("SET 'copies' = 'true'");
+  EXPECT_EQ(set.key, "copies");
+  EXPECT_EQ(set.value, "true");
+  EXPECT_EQ(Parsed<QueryText>("SET threads = 2").text, "SET threads = 2");
+  EXPECT_FALSE(ParseStatement("SET 'copies' true").ok());
+}
+
 TEST(ParseStatement, LeavesTheRestToDuckDB) {
   for (const char* text : {"SELECT 1", "WITH a AS (SELECT 1) SELECT * FROM a", "EXPLAIN SELECT 1",
                            "CREATE TEMP TABLE x AS SELECT 1", "DESCRIBE SELECT 1", "SHOW ALL",

@@ -30,7 +30,7 @@ Result<std::shared_ptr<arrow::Array>> KindsFromColumn(const Table& table, const 
     while (kind < 4 && (texts.IsNull(row) || texts.GetView(row) != ShortName(static_cast<RowKind>(kind))))
       ++kind;
     if (kind == 4) {
-      return Invalid("writing to table ", table.name, ": row ", row, " has ",
+      return Invalid("writing to table ", table.name, ": row ", row + 1, " has ",
                      texts.IsNull(row) ? std::string("null") : "'" + texts.GetString(row) + "'",
                      " in column ", name,
                      ", which says what kind of change it is ('rowkind.field'); allowed are "
@@ -152,7 +152,7 @@ Status CheckRetractions(const Table& table, const CheckedRows& rows) {
     if (!IsRetract(kind)) continue;
     const auto why = rule.WhyNot(*rows.rows, row, kind == static_cast<int8_t>(RowKind::kDelete));
     if (!why.has_value()) continue;
-    return Invalid("writing to table ", table.name, ": row ", row, " (", KeyOf(table, *rows.rows, row),
+    return Invalid("writing to table ", table.name, ": row ", row + 1, " (", KeyOf(table, *rows.rows, row),
                    ") is a ", ShortName(static_cast<RowKind>(kind)), ": ", *why);
   }
   return Status::OK();

@@ -51,7 +51,7 @@ Status CheckNulls(const Table& table, const arrow::RecordBatch& rows) {
     const bool is_key = std::find(keys.begin(), keys.end(), field.name) != keys.end();
     const auto& column = rows.column(i);
     if ((field.type.nullable && !is_key) || column->null_count() == 0) continue;
-    return Invalid("writing to table ", table.name, ": row ", FirstNull(*column), " has null in column ",
+    return Invalid("writing to table ", table.name, ": row ", FirstNull(*column) + 1, " has null in column ",
                    field.name, ", which is ", is_key ? "part of the primary key" : "NOT NULL");
   }
   return Status::OK();
@@ -67,7 +67,7 @@ Result<std::shared_ptr<arrow::Array>> CheckKinds(const Table& table,
   const auto& values = static_cast<const arrow::Int8Array&>(*kinds);
   for (int64_t row = 0; row < rows; ++row) {
     if (values.Value(row) >= 0 && values.Value(row) <= 3) continue;
-    return Invalid("writing to table ", table.name, ": row ", row, " has the kind ", +values.Value(row),
+    return Invalid("writing to table ", table.name, ": row ", row + 1, " has the kind ", +values.Value(row),
                    ", which is none of 0 (+I), 1 (-U), 2 (+U), 3 (-D)");
   }
   return kinds;
@@ -115,7 +115,7 @@ Result<CheckedRows> InsertsOnly(const Table& table, CheckedRows checked, arrow::
       continue;
     }
     if (!table.options.ignore_delete)
-      return Invalid("writing to table ", table.name, ": row ", row, " has the kind ",
+      return Invalid("writing to table ", table.name, ": row ", row + 1, " has the kind ",
                      ShortName(static_cast<RowKind>(kind)),
                      ", but the table has no primary key: only inserts can be written; set ignore-delete to "
                      "drop deletes");

@@ -121,6 +121,7 @@ class TableSession final : public WriteSession {
     PreparedCommit prepared;
     prepared.user = options_.commit_user;
     prepared.identifier = identifier;
+    prepared.token = NewUuid();
     SnapshotId base = committer_.newest();
     std::vector<std::pair<BucketPlace, Status>> held_back;
     for (const auto& [key, writer] : writers_) {
@@ -419,6 +420,14 @@ Result<std::unique_ptr<WriteSession>> WriteSession::Open(const Table& table, Ses
                                                 newest.value_or(SnapshotId(0)));
   HEADRACE_RETURN_NOT_OK(session->Start());
   return session;
+}
+
+Result<std::vector<Snapshot>> CommitUntilKnown(WriteSession* session, const PreparedCommit& prepared) {
+  constexpr int kTries = 3;
+  Result<std::vector<Snapshot>> made = session->Commit(prepared);
+  for (int tries = 1; tries < kTries && IsKind(made.status(), ErrorKind::kCommitUnknown); ++tries)
+    made = session->Commit(prepared);
+  return made;
 }
 
 }  // namespace headrace

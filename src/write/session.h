@@ -75,4 +75,7 @@ class WriteSession {
   virtual const Status& expiry() const = 0;
 };
 
+// WriteSession::Commit, asked again a few times while the outcome is unknown: by its user and identifier a commit that was made is found.
+Result<std::vector<Snapshot>> CommitUntilKnown(WriteSession* session, const PreparedCommit& prepared);
+
 }  // namespace headrace

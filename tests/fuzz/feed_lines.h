@@ -29,13 +29,17 @@ inline TableShape EveryType() {
   return table;
 }
 
-inline void FeedLines(std::string_view text, const TableShape& table, LineDecoder* decoder) {
+inline size_t LineEnd(std::string_view text) { return text.find('\n'); }
+
+// `record_end` finds the line end after a record, or npos.
+inline void FeedLines(std::string_view text, const TableShape& table, LineDecoder* decoder,
+                      size_t (*record_end)(std::string_view) = LineEnd) {
   UncommittedRows current(&table,
                           [](const std::vector<Value>&, RowBuffer*) -> Result<bool> { return false; });
   RowBuffer rows(table.fields);
   bool header = decoder->wants_header();
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
+    const size_t end = std::min(record_end(text), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const int64_t before = rows.rows();

@@ -16,6 +16,15 @@ Result<NewTable> Propose(uint8_t form, const Sample& sample) {
   IngestOptions options;
   CreateRequest request;
   if (form & 4) request.primary_key = {"customer_id"};
+  if (form & 32) return TableOfTestDecoding(sample, options, request);
+  if (form & 16) {
+    switch (form % 4) {
+      case 0: return TableOfFlat(sample, options, request);
+      case 1: return TableOfCanal(sample, options, request);
+      case 2: return TableOfMaxwell(sample, options, request);
+      default: return TableOfWal2Json(sample, options, request);
+    }
+  }
   switch (form % 4) {
     case 0: return TableOfDebezium(sample, options, request);
     case 1: return TableOfJsonLines(sample, options, request);
@@ -35,7 +44,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (data[0] & 8) sample.keys.push_back(sample.lines.back());
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  (void)SourceTablesOf(sample);
+  for (const EventFormat format :
+       {EventFormat::kDebeziumJson, EventFormat::kDebeziumFlat, EventFormat::kCanalJson,
+        EventFormat::kMaxwellJson, EventFormat::kWal2Json, EventFormat::kTestDecoding})
+    (void)SourceTablesOf(sample, format);
   auto proposed = Propose(data[0], sample);
   if (!proposed.ok()) {
     if (proposed.status().message().empty()) std::abort();

@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = pathlib.Path(os.environ.get("HEADRACE_INTEROP_DIR", ROOT / "build" / "interop"))
 READERS_VENV = pathlib.Path(os.environ.get("HEADRACE_READERS_VENV", ROOT / ".venv-readers"))
+KAFKA_VENV = pathlib.Path(os.environ.get("HEADRACE_KAFKA_VENV", ROOT / ".venv-kafka"))
 VENV = pathlib.Path(os.environ.get("HEADRACE_PYPAIMON_VENV", ROOT / ".venv-pypaimon"))
 FIXTURES = pathlib.Path(os.environ.get("HEADRACE_FIXTURES", ROOT / "tests" / "fixtures"))
 JAVA_OPTIONS = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8"]
@@ -72,6 +73,12 @@ def flink():
     return Peer("flink", ["java", *FLINK_OPTIONS, "-cp", f"{OUT}/classes-flink:{OUT}/classes:{OUT}/lib-flink/*", "headrace.peer.FlinkPeer", "serve"])
 
 
+def debezium():
+    """Debezium's embedded engine, which produces what it captures into topics of a broker; see DebeziumPeer.java."""
+    options = [*JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    return Peer("debezium", ["java", *options, "-cp", f"{OUT}/classes-debezium:{OUT}/classes:{OUT}/lib-debezium/*", "headrace.peer.DebeziumPeer", "serve"])
+
+
 def pypaimon():
     return Peer("pypaimon", [str(VENV / "bin" / "python"), "-W", "ignore", str(HERE / "pypaimon_peer.py"), "serve"])
 
@@ -79,6 +86,11 @@ def pypaimon():
 def readers():
     """pypaimon-rust, DuckDB and pyarrow in one process; see readers_peer.py."""
     return Peer("readers", [str(READERS_VENV / "bin" / "python"), "-W", "ignore", str(HERE / "readers_peer.py"), "serve"])
+
+
+def kafka(address):
+    """A client of the broker at the address; see kafka_peer.py."""
+    return Peer("kafka", [str(KAFKA_VENV / "bin" / "python"), "-W", "ignore", str(HERE / "kafka_peer.py"), address])
 
 
 class Headrace:

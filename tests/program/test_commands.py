@@ -247,7 +247,7 @@ class Commands(ProgramCase):
 
     def test_every_command_has_help_with_an_example(self):
         listing = self.run_program("--help").stdout
-        for command in ("create", "alter", "ingest", "read", "get", "changes", "show", "inspect", "compact", "rescale", "drop", "rename", "jobs", "demo",
+        for command in ("create", "alter", "ingest", "read", "get", "changes", "show", "inspect", "compact", "rescale", "drop", "rename", "jobs", "run", "demo",
                         "completion"):
             self.assertIn(command, listing)
             self.assertIn("Example", self.run_program(command, "--help").stdout, command)
@@ -282,6 +282,15 @@ class Demo(ProgramCase):
         readme = (FIXTURES.parent.parent / "README.md").read_text()
         shown = readme.split("<!-- demo -->\n```\n")[1].split("```")[0]
         self.assertEqual(shown, self.run_program("demo", warehouse=False).stdout)
+
+    def test_the_readme_shows_what_the_demo_of_a_chain_prints(self):
+        readme = (FIXTURES.parent.parent / "README.md").read_text()
+        shown = readme.split("<!-- demo chain -->\n```\n")[1].split("```")[0]
+        self.assertEqual(shown, self.run_program("demo", "--chain", "--keep", self.folder / "kept", warehouse=False).stdout)
+        self.assertEqual(self.rows("read", self.folder / "kept/warehouse/shop.db/revenue", warehouse=False),
+                         [{"plan": "pro", "day": "2026-05-17", "orders": 2, "amount": "70.00"}])
+        for table in ("enriched", "revenue"):
+            self.run_program("check", self.folder / f"kept/warehouse/shop.db/{table}", "--changelog", warehouse=False)
 
     def test_the_demo_can_leave_its_table(self):
         self.run_program("demo", "--keep", self.folder / "kept", warehouse=False)

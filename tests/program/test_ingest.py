@@ -105,6 +105,42 @@ class Ingest(ProgramCase):
         self.assertEqual(self.rows("jobs", table), [])
         self.run_program("jobs", table, "--drop", "nightly", status=1)
 
+    def test_the_text_of_test_decoding_is_known_by_itself_and_its_records_are_whole(self):
+        text = (CDC / "customers.test-decoding.txt").read_text()
+        command = ["ingest", "shop.customers", "-", "--create", "--primary-key", "customer_id", "--job", "nightly"]
+        done = self.run_program(*command, stdin=text)
+        self.assertIn("transaction boundary", done.stderr)
+        expected, untouched = ([json.loads(line)["row"] for line in (CDC / f"customers.{end}.jsonl").read_text().splitlines()]
+                               for end in ("expected", "initial"))
+        rows = self.rows("read", "shop.customers")
+        self.assertTrue(all(row in expected for row in rows), rows)
+        self.assertTrue(all(row in rows or row in untouched for row in expected), rows)
+        self.assertIn("already ingested", self.run_program(*command, stdin=text).stderr)
+
+        # A bad record of two lines, between two good ones: kept byte for byte.
+        head = "table public.customers: INSERT: customer_id[bigint]:"
+        bad = head + "1 name[text]:'two\nlines' born[date]:'never'"
+        letters = self.folder / "letters.jsonl"
+        path = self.write("more.txt", f"{head}2 name[text]:'a\nb'\n{bad}\n{head}3 name[text]:'it''s'\n")
+        done = self.run_program("ingest", "shop.customers", path, "--on-bad-record", f"dead-letter={letters}", "--on-schema-change", "refuse", status=3)
+        self.assertIn("3 records read = 2 applied + 0 ignored + 1 dead letter", done.stderr)
+        letter = json.loads(letters.read_text())
+        self.assertEqual((letter["line"], letter["field"], letter["record"]), (2, "born", bad))
+        names = {row["customer_id"]: row["name"] for row in self.rows("read", "shop.customers")}
+        self.assertEqual((names[2], names[3]), ("a\nb", "it's"))
+
+    def test_counts_of_time_are_read_in_the_units_of_the_connectors_setting(self):
+        second = 1715951655
+        units = {"adaptive": (10**3, 10**3, 10**6), "adaptive_time_microseconds": (10**6, 10**3, 10**6), "microseconds": (10**6,) * 3,
+                 "connect": (10**3,) * 3, "nanoseconds": (10**9,) * 3}
+        for number, (mode, (clock, short, long)) in enumerate(units.items()):
+            table = f"shop.t{number}"
+            self.run_program("create", table, "--schema", "id INT, at TIME(0), ts TIMESTAMP(3), tu TIMESTAMP(6)", "--primary-key", "id", "--option", "bucket=1")
+            row = {"id": 1, "at": 47655 * clock, "ts": second * short, "tu": second * long}
+            self.run_program("ingest", table, self.write(f"{mode}.jsonl", json.dumps({"before": None, "after": row, "op": "c"}) + "\n"), "--times", mode)
+            found = self.rows("read", table)[0]
+            self.assertEqual((found["at"][:8], found["ts"][:19], found["tu"][:19]), ("13:14:15", "2024-05-17T13:14:15", "2024-05-17T13:14:15"), mode)
+
     def test_a_pipe_is_taken_as_standard_input_alone(self):
         table = self.customers()
         pipe = self.folder / "pipe.jsonl"

@@ -41,3 +41,26 @@ class Overflow(ProgramCase):
         self.assertEqual([row["amount"] for row in self.rows("get", table, "region=south", "id=7")], [7])
         failed = self.run_program("get", table, "region=north", "id=7", status=1)
         self.assertIn("overflows TINYINT", failed.stderr)
+
+    def test_a_stage_goes_on_and_says_so(self):
+        self.run_program("create", "shop.sales", "--schema", "region STRING, amount BIGINT")
+        pipeline = self.write("totals.sql", """
+            CREATE TABLE shop.totals (region STRING, sales BIGINT, amount TINYINT, PRIMARY KEY (region) NOT ENFORCED)
+              WITH ('bucket' = '1', 'merge-engine' = 'aggregation', 'fields.default-aggregate-function' = 'sum', 'changelog-producer' = 'lookup',
+                    'snapshot.num-retained.min' = '1', 'snapshot.num-retained.max' = '1');
+            INSERT INTO shop.totals SELECT region, count(*), sum(amount) FROM shop.sales GROUP BY region""")
+        run = lambda: self.run_program("run", pipeline, "--once")
+        self.ingest_lines("shop.sales", [{"region": "north", "amount": 100}], name="1.jsonl")
+        self.assertNotIn("but", run().stderr)
+        self.ingest_lines("shop.sales", [{"region": "north", "amount": 100}], name="2.jsonl")
+        told = run().stderr
+        self.assertIn("shop.totals: rows are committed, but compacting bucket 0 of table shop.totals", told)
+        self.assertIn("the sum 100 + 100 overflows TINYINT", told)
+        self.ingest_lines("shop.sales", [{"region": "north", "amount": 1}], name="3.jsonl")
+        self.assertIn("shop.totals: 1 row in 1 commit", run().stderr)
+        # What keeps old snapshots from being ended is told as well.
+        tags = self.warehouse / "shop.db" / "totals" / "tag"
+        tags.mkdir(exist_ok=True)
+        (tags / "tag-broken").write_text("{")
+        self.ingest_lines("shop.sales", [{"region": "north", "amount": 1}], name="4.jsonl")
+        self.assertIn("shop.totals: rows are committed, but old snapshots could not be ended: ", run().stderr)

@@ -37,6 +37,14 @@ class Sql(ProgramCase):
         self.assertEqual(self.query("SELECT count(*) AS then FROM paimon('shop.orders', snapshot => 1)"), [{"then": 9}])
         self.run_program("check", "shop.orders", "--data", "--changelog")
 
+    def test_statements_after_another_into_a_table_that_looks_rows_up(self):
+        self.sql("CREATE TABLE shop.c (id BIGINT, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('changelog-producer' = 'lookup', 'bucket' = '1')")
+        # What one statement keeps for look-ups outlives what it read with.
+        self.sql("INSERT INTO shop.c VALUES (7, 0); INSERT INTO shop.c VALUES (1, 1), (4, 1); INSERT INTO shop.c VALUES (8, 2), (5, 2); "
+                 "INSERT INTO shop.c VALUES (7, 6); INSERT INTO shop.c VALUES (1, 9), (8, 9)")
+        self.assertEqual([(row["id"], row["v"]) for row in self.query("SELECT * FROM shop.c ORDER BY id")], [(1, 9), (4, 1), (5, 2), (7, 6), (8, 9)])
+        self.run_program("check", "shop.c", "--data", "--changelog")
+
     def test_keys_that_move_over_each_other_all_arrive(self):
         self.orders()
         self.sql("UPDATE shop.orders SET id = id + 1")
@@ -55,6 +63,18 @@ class Sql(ProgramCase):
         text = self.sql("SHOW CREATE TABLE shop.totals").stdout
         self.sql("DROP TABLE shop.totals; " + text)
         self.assertEqual(self.sql("SHOW CREATE TABLE shop.totals").stdout, text)
+
+    def test_system_tables_are_what_show_tells(self):
+        self.orders()
+        for what in ("snapshots", "schemas", "options", "files", "manifests", "jobs"):
+            with self.subTest(what):
+                self.assertEqual(self.query(f'FROM shop."orders${what}"'), self.rows("show", what, "shop.orders"))
+
+    def test_changes_end_at_a_snapshot(self):
+        self.sql("CREATE TABLE shop.t (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1', 'changelog-producer' = 'input')")
+        for n in range(3):
+            self.sql(f"INSERT INTO shop.t VALUES ({n})")
+        self.assertEqual(self.query("SELECT id FROM changes('shop.t', from_snapshot => 1, to_snapshot => 2) ORDER BY 1"), [{"id": 0}, {"id": 1}])
 
     def test_a_statement_that_fails_leaves_nothing_behind(self):
         self.orders()

@@ -119,7 +119,11 @@ public final class FlinkPeer {
         configuration.setString("table.local-time-zone", "UTC");
         if (streaming) {
             configuration.setString("execution.checkpointing.interval", "300 ms");
+            // In memory, where they would be else, a task's state may have 5 MB.
+            configuration.setString("state.checkpoint-storage", "filesystem");
+            configuration.setString("state.checkpoints.dir", "file://" + warehouse + "-checkpoints");
             configuration.setString("restart-strategy.type", "disable");
+            configuration.setString("table.exec.sink.upsert-materialize", "NONE"); // Paimon's sink wants none
         }
         EnvironmentSettings.Builder settings = EnvironmentSettings.newInstance().withConfiguration(configuration);
         TableEnvironment environment = TableEnvironment.create((streaming ? settings.inStreamingMode() : settings.inBatchMode()).build());

@@ -1,10 +1,13 @@
 // Casts, and lengths in characters and bytes.
-#include "api/assigned_value.h"
+#include "sql/assigned_value.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include <arrow/array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
 
 #include "sql/duck_type.h"
 
@@ -58,6 +61,30 @@ Status CheckLengths(const arrow::Array& values, const DataField& field) {
                      IsText(field.type) ? " characters" : " bytes");
   }
   return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> FitColumns(const arrow::RecordBatch& batch, int first,
+                                                       const std::vector<DataField>& fields,
+                                                       const std::function<bool(const DataField&)>& checked) {
+  arrow::ArrayVector columns;
+  arrow::FieldVector arrow_fields;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const DataField& field = fields[i];
+    arrow_fields.push_back(ToArrowField(field));
+    std::shared_ptr<arrow::Array> column = batch.column(first + static_cast<int>(i));
+    if (!column->type()->Equals(*arrow_fields.back()->type())) {
+      auto cast = arrow::compute::Cast(*column, arrow_fields.back()->type());
+      if (!cast.ok()) {
+        return Invalid("a value does not fit column ", field.name, " ", ToSql(field.type), ": ",
+                       cast.status().message());
+      }
+      column = std::move(cast).ValueUnsafe();
+    }
+    if (checked(field)) HEADRACE_RETURN_NOT_OK(CheckLengths(*column, field));
+    columns.push_back(std::move(column));
+  }
+  return arrow::RecordBatch::Make(arrow::schema(std::move(arrow_fields)), batch.num_rows(),
+                                  std::move(columns));
 }
 
 }  // namespace headrace

@@ -4,7 +4,10 @@
 // texts and bytes is looked at in the rows that come back: DuckDB's types know none. Pure; any thread.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -15,6 +18,12 @@ namespace headrace {
 
 // The SQL expression as one of the type.
 std::string AssignedSql(const std::string& expression, const DataType& type);
+
+// A batch's columns from `first` on, cast to the Arrow types of `fields`; of the columns for which `checked` says so the lengths are looked at.
+// kInvalid names the column where a value does not fit.
+Result<std::shared_ptr<arrow::RecordBatch>> FitColumns(const arrow::RecordBatch& batch, int first,
+                                                       const std::vector<DataField>& fields,
+                                                       const std::function<bool(const DataField&)>& checked);
 
 // kInvalid when a value of the column, in its Arrow type, is longer than CHAR, VARCHAR, BINARY or VARBINARY says.
 Status CheckLengths(const arrow::Array& values, const DataField& field);

@@ -1,5 +1,5 @@
 // Constants of SQL to values of a column's type, where both say the same.
-#include "api/row_conditions.h"
+#include "pipeline/row_conditions.h"
 
 #include <algorithm>
 #include <string>

@@ -1,0 +1,56 @@
+// The SQL of a step, run over tables whose columns have any names.
+#include "pipeline/stage_queries.h"
+
+#include <map>
+#include <string>
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+#include <gtest/gtest.h>
+
+#include "catalog/test_tables.h"
+#include "sql/query_session.h"
+
+namespace headrace::pipeline {
+namespace {
+
+using headrace::testing::Must;
+
+class NoTables final : public Relations {
+ public:
+  Result<std::shared_ptr<Relation>> Open(const RelationName&) override { return NotFound("none"); }
+};
+
+// Of the two rows of an update that come to the table, the later one counts: were the row before last, its key would be gone.
+TEST(StageQueries, TheRowBeforeComesBeforeTheRowAfterWhateverTheColumnsAreCalled) {
+  NoTables none;
+  const auto session = Must(QuerySession::Open({256 << 20, 2, ""}, &none));
+  TableSchema target;
+  target.fields = Must(ParseColumns("side INT, id BIGINT, kind INT, \"$other\" INT"));
+  target.primary_keys = {"side", "id"};
+  const auto run = [&](const std::string& statement) {
+    const auto answer = Must(session->Query(statement));
+    std::shared_ptr<arrow::RecordBatch> batch;
+    do {
+      ASSERT_TRUE(answer.rows->ReadNext(&batch).ok());
+    } while (batch != nullptr);
+  };
+  const std::string rows = "SELECT 1 AS side, i AS id, i::INT AS kind, ";
+  run(MakeTemporary("$old", rows + "1 AS \"$other\" FROM range(20000) t(i)"));
+  run(MakeTemporary("$new", rows + "2 AS \"$other\" FROM range(20000) t(i)"));
+  const auto answer = Must(session->Query(ChangesOfAnswerQuery(target, /*before=*/true)));
+  std::map<int64_t, int> seen;  // by id: how many rows of it have come
+  std::shared_ptr<arrow::RecordBatch> batch;
+  while (answer.rows->ReadNext(&batch).ok() && batch != nullptr) {
+    for (int64_t row = 0; row < batch->num_rows(); ++row) {
+      const auto id = std::stoll(Must(batch->column(1)->GetScalar(row))->ToString());
+      const auto kind = Must(batch->column(4)->GetScalar(row))->ToString();
+      ASSERT_EQ(kind, seen[id]++ == 0 ? "1" : "2") << "of id " << id;
+    }
+  }
+  EXPECT_EQ(seen.size(), 20000u);
+}
+
+}  // namespace
+}  // namespace headrace::pipeline
