@@ -1,6 +1,7 @@
 #include "ingest/event_sync.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "ingest/event_decoders.h"
 #include "ingest/event_lines.h"
@@ -18,24 +19,49 @@ constexpr int64_t kBytesOfWaiting = 64LL << 20;
 constexpr size_t kStatements = 64;
 constexpr int kMostTurnsBack = 8;
 
+int64_t LinesOf(const Position& position) {
+  int64_t lines = 0;
+  for (const InputPosition& one : position.inputs) lines += one.lines;
+  return lines;
+}
+
+PartitionPosition* FindSame(std::vector<PartitionPosition>* partitions, const PartitionPosition& one) {
+  const auto same = std::find_if(partitions->begin(), partitions->end(), [&](const auto& other) {
+    return other.topic == one.topic && other.partition == one.partition;
+  });
+  return same == partitions->end() ? nullptr : &*same;
+}
+
 // Of two places in one stream the earlier one: files are read in their order, partitions each on their own.
 Position Earlier(const Position& a, const Position& b) {
-  int64_t lines_a = 0;
-  int64_t lines_b = 0;
-  for (const InputPosition& one : a.inputs) lines_a += one.lines;
-  for (const InputPosition& one : b.inputs) lines_b += one.lines;
   Position earlier;
-  earlier.inputs = lines_b < lines_a ? b.inputs : a.inputs;
+  earlier.inputs = LinesOf(b) < LinesOf(a) ? b.inputs : a.inputs;
   earlier.cluster = a.cluster;
+  std::vector<PartitionPosition> others = b.partitions;
   for (const PartitionPosition& one : a.partitions) {
-    const auto other = std::find_if(b.partitions.begin(), b.partitions.end(), [&](const auto& candidate) {
-      return candidate.topic == one.topic && candidate.partition == one.partition;
-    });
-    if (other == b.partitions.end()) continue;
+    const PartitionPosition* const other = FindSame(&others, one);
+    if (other == nullptr) continue;
     earlier.partitions.push_back(one);
     earlier.partitions.back().next_offset = std::min(one.next_offset, other->next_offset);
   }
   return earlier;
+}
+
+// `place`, with nothing behind `committed`. Partitions have no order among each other: a run that went back for another table may be past what a table
+// has of one partition and still before what it has of the next. Those that are not read now keep their places for when they are again.
+Position NotBehind(Position place, const Position& committed) {
+  if (LinesOf(place) < LinesOf(committed)) place.inputs = committed.inputs;
+  for (const PartitionPosition& one : committed.partitions) {
+    if (PartitionPosition* const same = FindSame(&place.partitions, one)) {
+      same->next_offset = std::max(same->next_offset, one.next_offset);
+    } else {
+      place.partitions.push_back(one);
+    }
+  }
+  std::sort(place.partitions.begin(), place.partitions.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.topic, a.partition) < std::tie(b.topic, b.partition);
+  });
+  return place;
 }
 
 // Where a form's events name their table.
@@ -362,7 +388,8 @@ Result<EventSync::Turn> EventSync::HandleSchemaChange(Routed* one, const LineOut
 
 // Commits ---------------------------------------------------------------------------------------------------------
 
-Result<EventSync::Turn> EventSync::CommitOne(Routed* one, const Position& place) {
+Result<EventSync::Turn> EventSync::CommitOne(Routed* one, const Position& source_place) {
+  const Position place = NotBehind(source_place, one->table->committed());
   const Status committed = one->table->Commit([&](Position* position) {
     position->inputs = place.inputs;
     position->partitions = place.partitions;
@@ -383,10 +410,9 @@ Result<EventSync::Turn> EventSync::CommitAll(bool idle_ones_too) {
   for (const auto& one : tables_) {
     const bool idle = !one->table->outstanding();
     if (idle && !idle_ones_too && options_.now_ms() - one->moved_ms < kIdleMoveMs) continue;
-    // One that is ahead, because it was alone in changing its schema, stays where it is.
-    if (idle && SamePlace(place, one->table->committed()) && one->table->committed().finished == finished_)
+    const Position& committed = one->table->committed();
+    if (idle && SamePlace(NotBehind(place, committed), committed) && committed.finished == finished_)
       continue;
-    if (idle && !SamePlace(Earlier(one->table->committed(), place), one->table->committed())) continue;
     HEADRACE_ASSIGN_OR_RETURN(const Turn turn, CommitOne(one.get(), place));
     if (turn != Turn::kOn) return turn;
   }

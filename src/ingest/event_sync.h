@@ -75,7 +75,7 @@ class EventSync {
   std::unique_ptr<LineDecoder> DecoderFor(const Routed& one) const;
   std::string_view value() const;
 
-  Result<Turn> CommitOne(Routed* one, const Position& place);
+  Result<Turn> CommitOne(Routed* one, const Position& source_place);
   Result<Turn> CommitAll(bool idle_ones_too);
   Result<Turn> CommitIfDue();
   Position Before();

@@ -1,13 +1,13 @@
 // Lookup joins: what a row looked up stays until the row itself changes, and goes as it was written.
 #include "pipeline/lookup_join.h"
 
-#include <cstdlib>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/test_seeds.h"
 #include "pipeline/test_tables.h"
 #include "sql/lookup_text.h"
 
@@ -219,11 +219,7 @@ class LookupLaw : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(LookupLaw, RowsThatChangedAreAnsweredAtThePositionAndTheOthersStay) {
   static const char* const kProducers[] = {"none", "input", "lookup", "full-compaction"};
-  const char* const one = std::getenv("HEADRACE_SEED");
-  const char* const many = std::getenv("HEADRACE_SEEDS");
-  const uint64_t first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
-  const uint64_t seeds = one == nullptr && many != nullptr ? std::strtoull(many, nullptr, 10) : 1;
-  for (uint64_t seed = first; seed < first + seeds; ++seed) {
+  for (const uint64_t seed : testing::SeedsToPlay(1)) {
     SCOPED_TRACE("HEADRACE_SEED=" + std::to_string(seed) + " " + GetParam());
     Random random(seed);
     StageTables tables;

@@ -2,7 +2,6 @@
 //
 // Random changes of every kind of source, through every kind of query, with restarts and faults in between. A failure prints its seed: HEADRACE_SEED=n runs one.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/test_seeds.h"
 #include "catalog/snapshots.h"
 #include "catalog/test_tables.h"
 #include "file/physical_columns.h"
@@ -390,20 +390,15 @@ class World {
   int writers_ = 0;
 };
 
-uint64_t SeedsToRun() {
-  return std::getenv("HEADRACE_SEEDS") != nullptr ? std::strtoull(std::getenv("HEADRACE_SEEDS"), nullptr, 10)
-                                                  : 1;
-}
-
 class StageLaw : public ::testing::TestWithParam<size_t> {
  protected:
   template <typename Run>
   void ForEachSeed(Run run) {
-    if (const char* one = std::getenv("HEADRACE_SEED")) {
-      run(std::strtoull(one, nullptr, 10));
-      return;
+    for (const uint64_t seed :
+         headrace::testing::SeedsToPlay(1, [](uint64_t n) { return n * 1000 + GetParam(); })) {
+      run(seed);
+      if (HasFailure()) return;
     }
-    for (uint64_t seed = 1; seed <= SeedsToRun() && !HasFailure(); ++seed) run(seed * 1000 + GetParam());
   }
 };
 

@@ -2,13 +2,13 @@
 #include "pipeline/window_close.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/test_seeds.h"
 #include "pipeline/test_tables.h"
 #include "sql/watermark.h"
 
@@ -193,13 +193,7 @@ constexpr LawWindow kLawWindows[] = {
 };
 
 TEST_P(WindowLaw, TheTargetIsTheQueryOfTheWindowsThatAreClosed) {
-  const char* const one = std::getenv("HEADRACE_SEED");
-  const char* const many = std::getenv("HEADRACE_SEEDS");
-  const uint64_t first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
-  const uint64_t seeds = one == nullptr && many != nullptr ? std::strtoull(many, nullptr, 10)
-                         : one == nullptr                  ? 2
-                                                           : 1;
-  for (uint64_t seed = first; seed < first + seeds; ++seed) {
+  for (const uint64_t seed : testing::SeedsToPlay(2)) {
     SCOPED_TRACE("HEADRACE_SEED=" + std::to_string(seed));
     Random random(seed);
     StageTables tables;
