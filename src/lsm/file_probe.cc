@@ -1,6 +1,7 @@
 #include "lsm/file_probe.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <arrow/array.h>
@@ -11,9 +12,13 @@
 #include "file/data_file_pages.h"
 #include "file/data_file_path.h"
 #include "file/physical_columns.h"
+#include "lsm/key_filter.h"
 
 namespace headrace {
 namespace {
+
+// A filter costs reading all blocks of keys once: it is made when as many were read in vain, so that at worst twice as many are read as were needed.
+constexpr int64_t kFewVainReads = 16;
 
 constexpr size_t kKeysPart = 0;
 constexpr size_t kRestPart = 1;
@@ -66,6 +71,8 @@ struct FileProbe::OpenedFile {
   std::shared_ptr<const DataFilePages> pages;
   std::vector<int64_t> largest_integers;
   std::vector<EncodedKey> largest_prefixes;
+  mutable std::atomic<int64_t> vain_reads{
+      0};  // of keys, for one that is not in the file; since a filter was made
 
   int64_t memory_bytes() const {
     int64_t bytes = pages->memory_bytes() + static_cast<int64_t>(largest_integers.size() * sizeof(int64_t));
@@ -144,6 +151,7 @@ Status FileProbe::Named(const Status& status) const {
 Status FileProbe::OpenFile() {
   LookupCache* cache = view_->cache;
   if (cache != nullptr) {
+    filter_ = cache->Find<KeyFilter>(file_->source, LookupCache::Kind::kFilter, 0);
     opened_ = cache->Find<OpenedFile>(file_->source, LookupCache::Kind::kFile, 0);
     if (opened_ != nullptr) return Status::OK();
   }
@@ -199,14 +207,19 @@ Status FileProbe::CheckKeys(const KeyColumn& keys, size_t block) const {
   return Status::OK();
 }
 
+Result<KeyColumn> FileProbe::KeysIn(const arrow::RecordBatch& batch, size_t block) const {
+  Result<KeyColumn> keys = view_->order.Encode(batch.columns());
+  if (!keys.ok()) return Named(keys.status());
+  HEADRACE_RETURN_NOT_OK(CheckKeys(*keys, block));
+  return keys;
+}
+
 Result<std::shared_ptr<const FileProbe::KeyBlock>> FileProbe::ReadKeys(size_t block) {
   HEADRACE_ASSIGN_OR_RETURN(PageCursor* const cursor, Cursor());
   HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> batch, cursor->Read(block, kKeysPart));
+  ++reads_;
   auto read = std::make_shared<KeyBlock>();
-  Result<KeyColumn> keys = view_->order.Encode(batch->columns());
-  if (!keys.ok()) return Named(keys.status());
-  read->keys = *std::move(keys);
-  HEADRACE_RETURN_NOT_OK(CheckKeys(read->keys, block));
+  HEADRACE_ASSIGN_OR_RETURN(read->keys, KeysIn(*batch, block));
   read->columns = batch->columns();
   read->bytes = BytesOf(read->keys) + arrow::util::TotalBufferSize(*batch);
   if (view_->cache != nullptr)
@@ -254,6 +267,37 @@ size_t FileProbe::GuessBlock(const KeyColumn& keys, int64_t index) const {
 
 Result<std::optional<int64_t>> FileProbe::Find(const KeyColumn& keys, int64_t index) {
   if (opened_ == nullptr) HEADRACE_RETURN_NOT_OK(OpenFile());
+  if (filter_ != nullptr && !filter_->MayHold(keys, index)) return std::nullopt;
+  const int64_t reads_before = reads_;
+  HEADRACE_ASSIGN_OR_RETURN(const std::optional<int64_t> position, Search(keys, index));
+  if (!position && reads_ > reads_before) NoteVainRead();
+  return position;
+}
+
+// A filter is only a help: where it cannot be made the blocks are read as before, and tell what is wrong with them.
+void FileProbe::NoteVainRead() {
+  if (view_->cache == nullptr || filter_ != nullptr) return;
+  const auto blocks = static_cast<int64_t>(opened_->pages->blocks().size());
+  if (opened_->vain_reads.fetch_add(1) + 1 != std::max(kFewVainReads, blocks)) return;
+  (void)MakeFilter();
+}
+
+Status FileProbe::MakeFilter() {
+  HEADRACE_ASSIGN_OR_RETURN(const auto cursor, opened_->pages->OpenCursor(view_->files.store));
+  const DataFilePages::Block& last = opened_->pages->blocks().back();
+  auto filter = std::make_shared<KeyFilter>(last.first_row + last.rows);
+  for (size_t block = 0; block < opened_->pages->blocks().size(); ++block) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto batch, cursor->Read(block, kKeysPart));
+    HEADRACE_ASSIGN_OR_RETURN(const KeyColumn keys, KeysIn(*batch, block));
+    filter->Add(keys);
+  }
+  view_->cache->Put(file_->source, LookupCache::Kind::kFilter, 0, filter, filter->memory_bytes());
+  filter_ = std::move(filter);
+  opened_->vain_reads = 0;
+  return Status::OK();
+}
+
+Result<std::optional<int64_t>> FileProbe::Search(const KeyColumn& keys, int64_t index) {
   size_t end = opened_->pages->blocks().size();
   size_t block = keys_ != nullptr && block_ >= first_open_ ? block_ : end;
   if (block == end && first_open_ < end) block = std::min(GuessBlock(keys, index), end - 1);

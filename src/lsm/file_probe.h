@@ -1,7 +1,8 @@
 // Finding keys in one data file: by its key range, then by blocks of keys, then in one block; rows are read for blocks that hold one.
 //
 // The file's page index says in which block a key should be; what decides are the keys themselves: a key is absent only when the keys
-// before and after it have been seen. Blocks come from the cache, or from the file and into the cache.
+// before and after it have been seen, or a filter of all the file's keys says so. Blocks come from the cache, or from the file and into the cache. A file of which blocks are
+// read again and again for keys that it does not have is read once for a filter.
 // A FileView is what all probes of one lookup share: immutable. A FileProbe serves one call: keys must ascend, one thread.
 #pragma once
 
@@ -23,6 +24,7 @@
 namespace headrace {
 
 class DataFilePages;
+class KeyFilter;
 class PageCursor;
 
 struct FileView {
@@ -70,6 +72,10 @@ class FileProbe {
   Status OpenFile();
   Status LoadKeys(size_t block);
   Result<std::shared_ptr<const KeyBlock>> ReadKeys(size_t block);
+  Result<KeyColumn> KeysIn(const arrow::RecordBatch& batch, size_t block) const;
+  Result<std::optional<int64_t>> Search(const KeyColumn& keys, int64_t index);
+  void NoteVainRead();
+  Status MakeFilter();
   Status CheckKeys(const KeyColumn& keys, size_t block) const;
   Result<PageCursor*> Cursor();
   size_t GuessBlock(const KeyColumn& keys, int64_t index) const;
@@ -78,12 +84,14 @@ class FileProbe {
   const FileView* view_;
   const ProbedFile* file_;
   std::shared_ptr<const OpenedFile> opened_;
+  std::shared_ptr<const KeyFilter> filter_;  // null: there is none
   std::unique_ptr<PageCursor> cursor_;
   std::shared_ptr<const KeyBlock> keys_;  // of block_
   std::shared_ptr<const RowBlock> rows_;  // of block_; null: not asked for yet
   size_t block_ = 0;
   size_t first_open_ = 0;  // every key of an earlier block is smaller than the last one asked for
   int64_t row_ = 0;
+  int64_t reads_ = 0;  // of blocks of keys, from the file
 };
 
 }  // namespace headrace

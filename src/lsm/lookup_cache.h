@@ -1,4 +1,4 @@
-// What lookups keep in memory: opened files, decoded keys and decoded rows; what has not been used for long is given up.
+// What lookups keep in memory: opened files, filters of their keys, decoded keys and decoded rows; what has not been used for long is given up.
 //
 // One budget of bytes for everything that shares the cache; an item larger than it is not kept. Items are immutable and stay valid for whoever
 // holds them after they are given up. A *source* is one file seen with certain columns; its name tells both. Sources live as
@@ -25,7 +25,7 @@ class LookupCache {
   };
   using SourcePtr = std::shared_ptr<const Source>;
 
-  enum class Kind : uint8_t { kFile, kKeys, kRows };
+  enum class Kind : uint8_t { kFile, kKeys, kRows, kFilter };
 
   explicit LookupCache(int64_t budget_bytes) : budget_bytes_(budget_bytes) {}
   LookupCache(const LookupCache&) = delete;
