@@ -205,7 +205,8 @@ void AddRun(CLI::App* app, Chosen* chosen) {
       ->type_name("NAME");
   sub->add_option("--database", arguments->database, "The database of tables named without one")
       ->type_name("DB");
-  sub->add_option("--every", arguments->every, "How often a round of all statements begins at most (200ms)")
+  sub->add_option("--every", arguments->every,
+                  "How often a statement looks for what is new in its tables (200ms)")
       ->type_name("TIME");
   sub->add_option("--metrics", arguments->metrics,
                   "Listen here for Prometheus: a port on loopback, or ADDRESS:PORT")

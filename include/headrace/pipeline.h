@@ -60,7 +60,8 @@ struct PipelineRunOptions {
   // Return when each of these tables ("db.table") is taken in to the snapshot by every stage that follows it, and what is made of them has followed.
   // kInvalid for a table that no stage follows. Empty: go on.
   std::map<std::string, int64_t> until_snapshots = {};
-  int64_t every_ms = 200;  // a round of all stages begins so often at most
+  // A stage looks at its sources so often, and when a stage that it reads from has committed. Without `once` each target has a thread of its own.
+  int64_t every_ms = 200;
   std::function<void(const std::vector<PipelineStage>&)>
       status;  // a few times a second at most, and at the end
 };

@@ -18,6 +18,7 @@
 #include "pipeline/keyed_copies.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/query_binding.h"
+#include "pipeline/run_stages.h"
 #include "pipeline/stage_plan.h"
 
 namespace headrace {
@@ -74,17 +75,18 @@ class StagedPipeline final : public Pipeline {
     options.clock = engine_->state()->clock.get();
     options.cancel = options_.cancel;
     if (run.status != nullptr) {
-      options.told = [&](const auto& stages, const auto& failures) {
-        const auto told = Told(stages, failures);
-        if (told.ok()) run.status(*told);
-      };
+      options.told = [&](const std::vector<pipeline::StageTold>& stages) { run.status(Told(stages)); };
     }
     return pipeline::RunStages(&stages_, options);
   }
 
   Result<std::vector<PipelineStage>> Stages() override {
     HEADRACE_RETURN_NOT_OK(Start());
-    return Told(stages_, std::vector<pipeline::StageFailure>(stages_.size()));
+    std::vector<pipeline::StageTold> stages;
+    for (const auto& stage : stages_) {
+      HEADRACE_ASSIGN_OR_RETURN(stages.emplace_back().state, stage->State());
+    }
+    return Told(stages);
   }
 
  private:
@@ -261,12 +263,10 @@ class StagedPipeline final : public Pipeline {
     return Status::OK();
   }
 
-  Result<std::vector<PipelineStage>> Told(const std::vector<std::unique_ptr<pipeline::Stage>>& stages,
-                                          const std::vector<pipeline::StageFailure>& failures) const {
+  std::vector<PipelineStage> Told(const std::vector<pipeline::StageTold>& stages) const {
     const int64_t now = engine_->state()->clock->NowMs();
     std::vector<PipelineStage> told;
-    for (size_t i = 0; i < stages.size(); ++i) {
-      HEADRACE_ASSIGN_OR_RETURN(const pipeline::StageState state, stages[i]->State());
+    for (const auto& [state, failure] : stages) {
       PipelineStage& stage = told.emplace_back();
       stage.target = state.target;
       stage.job = state.job;
@@ -278,7 +278,7 @@ class StagedPipeline final : public Pipeline {
       stage.commits_held_back = state.troubles.commits_held_back;
       if (!state.troubles.expiry.ok()) stage.expiry = state.troubles.expiry.message();
       stage.expiries_failed = state.troubles.expiries_failed;
-      if (!failures[i].status.ok()) stage.error = failures[i].status.message();
+      if (!failure.ok()) stage.error = failure.message();
       for (const pipeline::StageSourceState& source : state.sources) {
         PipelineSource& one = stage.sources.emplace_back();
         one.table = source.table;

@@ -1,24 +1,16 @@
 #include "pipeline/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include <xxhash.h>
 
 #include "base/text.h"
-#include "pipeline/waited_for.h"
 
 namespace headrace::pipeline {
 namespace {
-
-constexpr int64_t kToldEveryMs = 250;
-constexpr int64_t kFirstWaitMs = 500;
-constexpr int64_t kLongestWaitMs = 30'000;
-constexpr int64_t kNapMs = 20;
 
 Result<std::string> FullName(const std::string& name, const std::string& database) {
   if (name.find('.') != std::string::npos) return name;
@@ -35,79 +27,6 @@ Status TakeSetting(const SetText& set, Script* script) {
   script->copies = set.value == "true";
   return Status::OK();
 }
-
-class Rounds {
- public:
-  Rounds(std::vector<std::unique_ptr<Stage>>* stages, const RunOptions& options)
-      : stages_(*stages), options_(options), failures_(stages->size()), waited_for_(*stages, options.until) {}
-
-  Status Run() {
-    while (!cancelled()) {
-      const int64_t begun = options_.clock->NowMs();
-      const bool any = Round();
-      Tell(false);
-      HEADRACE_ASSIGN_OR_RETURN(const bool is_done, waited_for_.Look());
-      if (is_done) break;
-      if (any) {
-        if (!options_.once) WaitUntil(begun + options_.every_ms);
-        continue;
-      }
-      if (options_.once) break;
-      WaitUntil(begun + options_.every_ms);
-    }
-    Status closed;
-    for (const auto& stage : stages_) {
-      const Status status = stage->Close();
-      if (closed.ok()) closed = status;
-    }
-    Tell(true);
-    if (!options_.once) return closed;
-    for (const StageFailure& failure : failures_) HEADRACE_RETURN_NOT_OK(failure.status);
-    return closed;
-  }
-
- private:
-  bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
-
-  // Whether a stage made a step.
-  bool Round() {
-    bool any = false;
-    for (size_t i = 0; i < stages_.size() && !cancelled(); ++i) {
-      StageFailure& failure = failures_[i];
-      if (!failure.status.ok() && (options_.once || options_.clock->NowMs() < failure.next_try_ms)) continue;
-      const Result<bool> stepped = stages_[i]->Step();
-      if (stepped.ok()) {
-        failure = StageFailure();
-        any |= *stepped;
-      } else if (!IsKind(stepped.status(), ErrorKind::kCancelled)) {
-        failure.status = stepped.status();
-        const int64_t wait = std::min(kLongestWaitMs, kFirstWaitMs << std::min(failure.tries, 10));
-        ++failure.tries;
-        failure.next_try_ms = options_.clock->NowMs() + wait;
-      }
-    }
-    return any;
-  }
-
-  void Tell(bool last) {
-    const int64_t now = options_.clock->NowMs();
-    if (options_.told == nullptr || (!last && now < next_told_ms_)) return;
-    next_told_ms_ = now + kToldEveryMs;
-    options_.told(stages_, failures_);
-  }
-
-  void WaitUntil(int64_t ms) const {
-    while (!cancelled() && options_.clock->NowMs() < ms)
-      std::this_thread::sleep_for(
-          std::chrono::milliseconds(std::min(kNapMs, ms - options_.clock->NowMs() + 1)));
-  }
-
-  std::vector<std::unique_ptr<Stage>>& stages_;
-  const RunOptions& options_;
-  std::vector<StageFailure> failures_;
-  WaitedFor waited_for_;
-  int64_t next_told_ms_ = 0;
-};
 
 }  // namespace
 
@@ -178,18 +97,6 @@ Status CheckNoRing(const std::vector<StagePlan>& plans) {
                          "; such a ring might never come to rest. Leave one of its INSERTs out");
   }
   return Status::OK();
-}
-
-Status RunStages(std::vector<std::unique_ptr<Stage>>* stages, const RunOptions& options) {
-  // Between its statements a step looks at `cancel` itself; a long one is ended from beside it.
-  const std::jthread watcher([&](const std::stop_token& done) {
-    while (!done.stop_requested()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(kNapMs));
-      if (options.cancel == nullptr || !options.cancel->load()) continue;
-      for (const auto& stage : *stages) stage->Interrupt();
-    }
-  });
-  return Rounds(stages, options).Run();
 }
 
 }  // namespace headrace::pipeline

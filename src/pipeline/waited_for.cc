@@ -35,17 +35,16 @@ bool WaitedFor::HasTakenInAll(size_t i) const {
   return true;
 }
 
-Result<bool> WaitedFor::Look() {
+Status WaitedFor::LookAt(size_t i) {
+  if (!concerned_[i] || is_done_[i] || !HasTakenInAll(i)) return Status::OK();
+  HEADRACE_ASSIGN_OR_RETURN(const StageState state, stages_[i]->State());
+  made_[i] = state.target_seen.value_or(0);
+  is_done_[i] = true;
+  return Status::OK();
+}
+
+bool WaitedFor::is_done() const {
   if (until_.empty()) return false;
-  for (bool more = true; more;) {
-    more = false;
-    for (size_t i = 0; i < stages_.size(); ++i) {
-      if (!concerned_[i] || is_done_[i] || !HasTakenInAll(i)) continue;
-      HEADRACE_ASSIGN_OR_RETURN(const StageState state, stages_[i]->State());
-      made_[i] = state.target_seen.value_or(0);
-      is_done_[i] = more = true;
-    }
-  }
   for (size_t i = 0; i < stages_.size(); ++i)
     if (concerned_[i] && !is_done_[i]) return false;
   return true;

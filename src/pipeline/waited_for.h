@@ -1,7 +1,7 @@
 // When a run that waits for snapshots of its sources is done: each stage has taken in the tables that are waited for and, of stages before it, what these
 // made of them.
 //
-// Stages that have nothing to do with these tables are not waited for. One thread.
+// Stages that have nothing to do with these tables are not waited for. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ class WaitedFor {
   // The stages outlive this; `until`: a snapshot of each table ("db.table") that is waited for; empty: nothing is, and nothing is ever done.
   WaitedFor(const std::vector<std::unique_ptr<Stage>>& stages, std::map<std::string, int64_t> until);
 
-  // After a round of steps, which stages that are done go on making. Whether everything is done.
-  Result<bool> Look();
+  // After a step of the i-th stage, while it makes no other one; stages that are done go on making them.
+  Status LookAt(size_t i);
+  bool is_done() const;
 
  private:
   bool HasTakenInAll(size_t i) const;
