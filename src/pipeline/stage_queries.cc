@@ -91,12 +91,8 @@ class Folding {
       case Folds::kCount: return {};
       case Folds::kCountAll: return Sum() + " < 0";
       case Folds::kSum: return "(" + Of("w") + " IS NOT NULL AND " + Sum() + " = 0)";
-      case Folds::kMin:
-        return "(" + Of("w") + " IS NOT NULL AND " + Of("w") + " <= coalesce(" + Of("o") + ", " + Of("w") +
-               "))";
-      case Folds::kMax:
-        return "(" + Of("w") + " IS NOT NULL AND " + Of("w") + " >= coalesce(" + Of("o") + ", " + Of("w") +
-               "))";
+      case Folds::kMin: return Extreme("<=");
+      case Folds::kMax: return Extreme(">=");
     }
     return {};
   }
@@ -105,6 +101,12 @@ class Folding {
   std::string Of(const char* side) const { return std::string(side) + "." + QuotedName(field_.name); }
   std::string Sum() const {
     return "(coalesce(" + Of("o") + ", 0) + coalesce(" + Of("c") + ", 0) - coalesce(" + Of("w") + ", 0))";
+  }
+
+  // The least or greatest value went, and none came that is as good as it.
+  std::string Extreme(const std::string& reaches) const {
+    return "(" + Of("w") + " IS NOT NULL AND " + Of("w") + " " + reaches + " coalesce(" + Of("o") + ", " +
+           Of("w") + ") AND NOT coalesce(" + Of("c") + " " + reaches + " " + Of("o") + ", false))";
   }
 
   const DataField& field_;

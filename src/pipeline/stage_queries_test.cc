@@ -52,5 +52,50 @@ TEST(StageQueries, TheRowBeforeComesBeforeTheRowAfterWhateverTheColumnsAreCalled
   EXPECT_EQ(seen.size(), 20000u);
 }
 
+// The greatest value of a group went: only where none came that is as great is the group to be answered anew. So with the least.
+TEST(StageQueries, AnExtremeThatWentIsInDoubtUnlessAsGoodAOneCame) {
+  struct Case {
+    std::string was, came, went;
+    bool in_doubt;
+  };
+  const std::vector<Case> cases = {
+      {"9", "10", "9", false},  {"9", "9", "9", false},    {"9", "8", "9", true},
+      {"9", "NULL", "9", true}, {"9", "NULL", "8", false}, {"9", "10", "NULL", false},
+      {"9", "8", "8", false},   {"NULL", "10", "9", true},
+  };
+  NoTables none;
+  const auto session = Must(QuerySession::Open({256 << 20, 1, ""}, &none));
+  const auto answer = [&](const std::string& statement) {
+    const auto asked = Must(session->Query(statement));
+    std::shared_ptr<arrow::RecordBatch> batch;
+    int64_t rows = 0;
+    while (asked.rows->ReadNext(&batch).ok() && batch != nullptr) rows += batch->num_rows();
+    return rows;
+  };
+  TableSchema target;
+  target.fields = Must(ParseColumns("g INT NOT NULL, extreme INT"));
+  target.primary_keys = {"g"};
+  StagePlan plan;
+  plan.columns = {"g", "extreme"};
+  QueryBranch branch;
+  branch.outputs.resize(2);
+  branch.outputs[0].is_group = true;
+  for (const Folds folds : {Folds::kMax, Folds::kMin}) {
+    branch.outputs[1].folds = folds;
+    for (const Case& c : cases) {
+      const auto row = [&](const std::string& name, const std::string& value) {
+        const std::string sign = folds == Folds::kMin ? "-" : "";
+        (void)answer(MakeTemporary(name, "SELECT 1 AS g, CAST(" + sign + value + " AS INT) AS extreme"));
+      };
+      row("$old", c.was);
+      row("$came", c.came);
+      row("$went", c.went);
+      EXPECT_EQ(answer(UnfoldableQuery(plan, branch, target)), c.in_doubt ? 1 : 0)
+          << c.was << " was, " << c.came << " came, " << c.went << " went, "
+          << (folds == Folds::kMax ? "greatest" : "least");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headrace::pipeline

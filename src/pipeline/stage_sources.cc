@@ -207,10 +207,10 @@ bool OneAtATime(StageWork* work) {
     const size_t i = (work->turn + after) % count;
     if (work->sources[i].range.empty()) continue;
     work->turn = i + 1;
-    if (!IsLinear(*work, i)) return false;
+    const bool is_linear = IsLinear(*work, i);
     bool left_out = false;
     for (size_t other = 0; other < count; ++other) {
-      if (other == i) continue;
+      if (other == i || (!is_linear && !IsLinear(*work, other))) continue;
       left_out |= !work->sources[other].range.empty();
       work->sources[other].range.to = work->sources[other].range.from - 1;
     }

@@ -29,6 +29,34 @@ TEST_P(StageTurns, EachSourceHasItsTurnWhileAnotherGoesOnChanging) {
   EXPECT_THAT(tables.Rows("SELECT plan FROM db.target WHERE id = 1"), ElementsAre("b|"));
 }
 
+// What many changes of one source touch would otherwise all be read for a few of the other.
+TEST_P(StageTurns, AStepTakesOneOfThemIn) {
+  StageTables tables;
+  const std::map<std::string, std::string> input = {{"changelog-producer", "input"}};
+  tables.Make("orders", "id INT, cust INT", {"id"}, input);
+  tables.Make("customers", "id INT, plan STRING", {"id"}, input);
+  tables.Make("target", "id INT, plan STRING", {"id"});
+  tables.Write("orders", "VALUES (1, 1, 0)");
+  tables.Write("customers", "VALUES (1, 'a', 0)");
+  ASSERT_TRUE(tables.OpenStage("target", GetParam()).ok());
+  ASSERT_TRUE(tables.StepAll().ok());
+  for (int round = 0; round < 3; ++round) {
+    const std::string plan = std::to_string(round);
+    tables.Write("orders", "VALUES (" + std::to_string(round + 2) + ", 1, 0)");
+    tables.Write("customers", "VALUES (1, '" + plan + "', 0)");
+    const auto before = tables.Next("target");
+    for (const int taken : {1, 2}) {
+      ASSERT_TRUE(testing::Must(tables.stage()->Step()));
+      const auto now = tables.Next("target");
+      int moved = 0;
+      for (const auto& [table, next] : now) moved += next != before.at(table) ? 1 : 0;
+      EXPECT_EQ(moved, taken);
+    }
+    EXPECT_THAT(tables.Rows("SELECT count(*) FROM db.target WHERE plan = '" + plan + "'"),
+                ElementsAre(std::to_string(round + 2) + "|"));
+  }
+}
+
 // By turns one of them would be in both tables, whichever came first.
 TEST(StageTurnsTest, RowsThatChangePlacesBetweenTwoTablesAreTakenTogether) {
   StageTables tables;
