@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """How fresh a chain of tables is: Kafka → orders, customers → enriched orders → revenue by plan and day, by headrace and by Flink with Paimon.
 
-usage: run.py [--engines headrace,flink] [--rates 1000,5000] [--seconds 30] [--json FILE] [--soak SECONDS]
+usage: run.py [--engines headrace,flink] [--rates 1000,5000] [--seconds 30] [--before ORDERS] [--json FILE] [--soak SECONDS]
 
---soak: for long runs of headrace. The orders go through a copy whose key begins with the customer, so that what a customer's change costs does not grow with
-the orders; snapshots are kept for five minutes; each SECONDS a line tells the ages of that time, the memory, and the files and megabytes of the tables.
+--before: so many orders are in all tables before the first event that counts.
+
+--soak: for long runs of headrace. New customers come as orders do, and the orders go through a copy whose key begins with the customer, so that what an event
+costs does not grow with the tables; snapshots are kept for five minutes; each SECONDS a line tells the ages of that time, the memory, and the files and megabytes of the tables.
 
 One broker, one producer and one reader for both: the reader is `headrace changes --follow` on the first and on the third table, and an event's age is the
 time from its being produced to its line being read. At the end the third table must equal the same SQL over the first ones. Peak memory is
@@ -32,6 +34,7 @@ import kafka_broker  # noqa: E402
 import peers  # noqa: E402
 
 PROGRAM = os.environ.get("HEADRACE_PROGRAM") or str(ROOT / "build" / "bin" / "headrace")
+ORDERS_A_CUSTOMER = 80  # of a soak
 WARM_SECONDS = 5  # events of this time are not counted
 PATIENCE = 120
 SOURCES = {"orders": "id BIGINT, customer_id BIGINT, day STRING, amount BIGINT, made_ms BIGINT", "customers": "id BIGINT, plan STRING"}
@@ -89,6 +92,19 @@ def megabytes(pids, line="VmHWM"):
     return round(total / 1024)
 
 
+def shared_out(pids):
+    """Megabytes now, pages that several processes share counted once."""
+    return round(sum(int(re.search(r"Pss:\s+(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text())[1]) for pid in pids) / 1024)
+
+
+def cpu_seconds(pids):
+    ticks = 0
+    for pid in pids:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])  # in user mode and in the kernel
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Headrace:
     name = "headrace"
 
@@ -122,8 +138,8 @@ class Headrace:
             if process.poll() is not None:
                 raise RuntimeError(f"{process.args} has ended with {process.returncode}")
 
-    def memory(self, line="VmHWM"):
-        return megabytes([p.pid for p in self.processes], line)
+    def pids(self):
+        return [process.pid for process in self.processes]
 
     def stop(self):
         for process in self.processes:
@@ -172,8 +188,8 @@ class Flink:
         for name in self.jobs:
             self.peer.status(name=name)
 
-    def memory(self):
-        return megabytes([self.peer._process.pid])
+    def pids(self):
+        return [self.peer._process.pid]
 
     def stop(self):
         self.peer.close()  # the jobs end with their cluster
@@ -188,6 +204,15 @@ def agrees(warehouse):
 
 def orders_in(warehouse):
     return int(json.loads(headrace(warehouse, "sql", "--format", "jsonl", "-c", "SELECT coalesce(sum(orders), 0) AS n FROM shop.revenue"))["n"])
+
+
+def wait_for_orders(engine, warehouse, count):
+    began = time.monotonic()
+    while count > 0 and orders_in(warehouse) < count:
+        engine.check()
+        if time.monotonic() - began > 10 * PATIENCE:
+            raise RuntimeError(f"{engine.name}: the {count} orders before do not come to the third table")
+        time.sleep(0.5)
 
 
 def file_sizes(folder):
@@ -205,11 +230,11 @@ def tell(engine, warehouse, ages, began):
     files = file_sizes(warehouse)
     since = [each.since_last_time() for each in ages]
     print(json.dumps({"at_s": round(time.monotonic() - began), "first_p50_ms": percentile(since[0], 0.5), "first_p99_ms": percentile(since[0], 0.99),
-                      "third_p50_ms": percentile(since[1], 0.5), "third_p99_ms": percentile(since[1], 0.99), "rss_mb": engine.memory("VmRSS"),
+                      "third_p50_ms": percentile(since[1], 0.5), "third_p99_ms": percentile(since[1], 0.99), "rss_mb": megabytes(engine.pids(), "VmRSS"),
                       "files": len(files), "mb": round(sum(files) / 1e6)}), flush=True)
 
 
-def measure(engine_class, rate, seconds, folder, soak):
+def measure(engine_class, rate, seconds, folder, soak, before):
     warehouse = str(folder / "warehouse")
     broker = kafka_broker.Broker(folder / "kafka").start()
     engine = producer = None
@@ -218,17 +243,19 @@ def measure(engine_class, rate, seconds, folder, soak):
         for topic in SOURCES:
             client.create(topic=topic, partitions=1)
         client.close()
-        producer = subprocess.Popen([str(peers.KAFKA_VENV / "bin" / "python"), str(HERE / "produce.py"), broker.address, str(rate), str(seconds), "7"],
+        per_customer = ORDERS_A_CUSTOMER if soak else 0
+        producer = subprocess.Popen([str(peers.KAFKA_VENV / "bin" / "python"), str(HERE / "produce.py"), broker.address, str(rate), str(seconds), "7", str(before), str(per_customer)],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         producer.stdout.readline()
         engine = engine_class(folder, warehouse, broker.address, soak)
         time.sleep(5)
+        wait_for_orders(engine, warehouse, before)
         first, third = Ages(warehouse, "orders", "made_ms"), Ages(warehouse, "revenue", "last_ms")
         time.sleep(1)
         first.count_from_ms = third.count_from_ms = time.time() * 1000 + WARM_SECONDS * 1000
         producer.stdin.write("go\n")
         producer.stdin.flush()
-        began = time.monotonic()
+        began, cpu = time.monotonic(), cpu_seconds(engine.pids())
         while soak and time.monotonic() - began < seconds - soak / 2:
             time.sleep(soak)
             engine.check()
@@ -242,10 +269,10 @@ def measure(engine_class, rate, seconds, folder, soak):
                 raise RuntimeError(f"{engine.name} at {rate}/s: the third table does not come to what it should be")
             time.sleep(0.5)
         drained = time.monotonic() - drained
-        memory = engine.memory()
+        memory, shared, cpu = megabytes(engine.pids()), shared_out(engine.pids()), cpu_seconds(engine.pids()) - cpu
         ages = [first.stop(), third.stop()]
         return {"engine": engine.name, "rate": rate, "orders": produced, "first_p50_ms": percentile(ages[0], 0.5), "first_p99_ms": percentile(ages[0], 0.99),
-                "third_p50_ms": percentile(ages[1], 0.5), "third_p99_ms": percentile(ages[1], 0.99), "drained_s": round(drained, 1), "peak_mb": memory}
+                "third_p50_ms": percentile(ages[1], 0.5), "third_p99_ms": percentile(ages[1], 0.99), "drained_s": round(drained, 1), "peak_mb": memory, "end_pss_mb": shared, "cpu_s": round(cpu, 1)}
     finally:
         if producer is not None and producer.poll() is None:
             producer.kill()
@@ -261,6 +288,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--soak", type=int, default=0)
+    parser.add_argument("--before", type=int, default=0)
     arguments = parser.parse_args()
     if arguments.soak and arguments.engines != "headrace":
         parser.error("--soak is for --engines headrace")
@@ -269,7 +297,7 @@ def main():
         for name in arguments.engines.split(","):
             folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-freshness-"))
             try:
-                results.append(measure({"headrace": Headrace, "flink": Flink}[name], rate, arguments.seconds, folder, arguments.soak))
+                results.append(measure({"headrace": Headrace, "flink": Flink}[name], rate, arguments.seconds, folder, arguments.soak, arguments.before))
                 print(json.dumps(results[-1]), flush=True)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
