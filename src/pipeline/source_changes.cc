@@ -106,6 +106,7 @@ Result<SourceRange> FindRange(const Table& table, int64_t next, int64_t most_row
     range.to = id;
     range.overwritten |= snapshot->commit_kind == CommitKind::kOverwrite;
     rows += ChangedRows(*snapshot);
+    range.rows = rows;
   }
   if (range.empty()) {
     // Positions behind the end are those of another table.

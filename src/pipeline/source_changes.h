@@ -27,6 +27,7 @@ struct SourceRange {
   int64_t from = 1;          // the first snapshot whose changes count
   int64_t to = 0;            // the last; before `from`: nothing is new
   bool overwritten = false;  // a snapshot among them is an OVERWRITE, whose changes no stream shows
+  int64_t rows = 0;          // that changed, about
 
   bool empty() const { return to < from; }
 };

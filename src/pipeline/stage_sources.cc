@@ -15,6 +15,9 @@
 namespace headrace::pipeline {
 namespace {
 
+// So many are taken in beside the changes of another source: a step of their own would cost more than what they touch.
+constexpr int64_t kFewChanges = 64;
+
 Status NeedsRebuild(const StageWork& work, const Status& expired) {
   return WithContext("the position of the job " + work.plan.job + " has expired; --rebuild computes " +
                          work.plan.target + " anew",
@@ -210,7 +213,8 @@ bool OneAtATime(StageWork* work) {
     const bool is_linear = IsLinear(*work, i);
     bool left_out = false;
     for (size_t other = 0; other < count; ++other) {
-      if (other == i || (!is_linear && !IsLinear(*work, other))) continue;
+      if (other == i) continue;
+      if (!is_linear && (!IsLinear(*work, other) || work->sources[other].range.rows <= kFewChanges)) continue;
       left_out |= !work->sources[other].range.empty();
       work->sources[other].range.to = work->sources[other].range.from - 1;
     }

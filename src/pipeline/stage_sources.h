@@ -38,7 +38,7 @@ Status SumChanges(StageWork* work, size_t i);
 
 // Of several sources with changes, the one whose turn it is, alone if its rows give their parts of the answer by themselves: nothing but its changes
 // is read then, and the others have their turns in the next steps. Else together with those of which that is not so either: what is read of each are
-// the rows of the keys that any of them touched. Whether there are others, left out.
+// the rows of the keys that any of them touched; others of few changes are taken as well. Whether there are others, left out.
 bool OneAtATime(StageWork* work);
 // The one source of the branch that has changes, where its rows give their parts of the answer by themselves.
 std::optional<size_t> LinearSource(const StageWork& work, const QueryBranch& branch);

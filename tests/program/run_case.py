@@ -113,6 +113,21 @@ class RunCase(ProgramCase):
             self.assertEqual(self.query(f"SELECT * FROM shop.{table} ORDER BY ALL"), self.query(f"SELECT * FROM ({query}) ORDER BY ALL"))
             self.run_program("check", f"shop.{table}", "--data", "--changelog")
 
+    def enriched_stays_true(self, customers=(*range(6), "NULL")):
+        draw = random.Random(SEED)
+        for step in range(12):
+            changes = [f"INSERT INTO shop.orders VALUES ({draw.randrange(30)}, {draw.choice(customers)}, DATE '2026-05-0{draw.randrange(1, 4)}', {draw.randrange(100)})" for _ in range(4)]
+            changes.append(f"INSERT INTO shop.customers VALUES ({draw.randrange(6)}, 'n{step}', '{draw.choice(PLANS)}')")
+            if step % 3 == 2:
+                changes.append(f"DELETE FROM shop.orders WHERE order_id = {draw.randrange(30)}")
+                changes.append(f"DELETE FROM shop.customers WHERE customer_id = {draw.randrange(6)}")
+            self.sql("; ".join(changes))
+            self.run_once()
+            expected = ENRICHED.format(orders="shop.orders", customers="shop.customers")
+            differing = f"(FROM shop.enriched EXCEPT ({expected})) UNION ALL (({expected}) EXCEPT FROM shop.enriched)"
+            self.assertEqual(self.query(f"SELECT * FROM ({differing})"), [], f"HEADRACE_SEED={SEED}")
+            self.assertEqual(self.query("SELECT (SELECT count(*) FROM shop.enriched) - (SELECT count(*) FROM shop.orders) AS n"), [{"n": 0}])
+
 
 class Events:
     """Random changes: of customers as Debezium events, of orders as statements."""

@@ -1,38 +1,11 @@
-"""`headrace run` with copies of tables under another key, made by hand and by the planner; and the pipelines of the documents."""
+"""`headrace run` with copies of tables under another key, made by the planner."""
 
-import os
-import random
-import subprocess
 import unittest
 
-from program_case import FIXTURES, PROGRAM
-from run_case import ENRICHED, PIPELINE, PLANS, RunCase, SEED
+from run_case import PIPELINE, RunCase
 
 
 class Copies(RunCase):
-    def test_a_copy_under_the_join_key_serves_a_target_with_the_first_tables_key(self):
-        self.chain()
-        copy = ("CREATE TABLE by_customer (customer_id BIGINT, order_id BIGINT, day DATE, amount DECIMAL(12, 2), PRIMARY KEY (customer_id, order_id) NOT ENFORCED) "
-                "WITH ('bucket' = '2', 'changelog-producer' = 'input');\nINSERT INTO by_customer SELECT customer_id, order_id, day, amount FROM orders;\n")
-        self.pipeline(PIPELINE.replace("INSERT INTO enriched", copy + "INSERT INTO enriched").replace("FROM orders o", "FROM by_customer o"))
-        self.assertIn("shop.by_customer  by o.customer_id, read in part", self.run_program("run", self.folder / "chain.sql", "--explain").stdout)
-        self.enriched_stays_true(customers=range(6))
-
-    def enriched_stays_true(self, customers=(*range(6), "NULL")):
-        draw = random.Random(SEED)
-        for step in range(12):
-            changes = [f"INSERT INTO shop.orders VALUES ({draw.randrange(30)}, {draw.choice(customers)}, DATE '2026-05-0{draw.randrange(1, 4)}', {draw.randrange(100)})" for _ in range(4)]
-            changes.append(f"INSERT INTO shop.customers VALUES ({draw.randrange(6)}, 'n{step}', '{draw.choice(PLANS)}')")
-            if step % 3 == 2:
-                changes.append(f"DELETE FROM shop.orders WHERE order_id = {draw.randrange(30)}")
-                changes.append(f"DELETE FROM shop.customers WHERE customer_id = {draw.randrange(6)}")
-            self.sql("; ".join(changes))
-            self.run_once()
-            expected = ENRICHED.format(orders="shop.orders", customers="shop.customers")
-            differing = f"(FROM shop.enriched EXCEPT ({expected})) UNION ALL (({expected}) EXCEPT FROM shop.enriched)"
-            self.assertEqual(self.query(f"SELECT * FROM ({differing})"), [], f"HEADRACE_SEED={SEED}")
-            self.assertEqual(self.query("SELECT (SELECT count(*) FROM shop.enriched) - (SELECT count(*) FROM shop.orders) AS n"), [{"n": 0}])
-
     def chain_with_copies(self):
         self.chain()
         self.pipeline("SET 'copies' = 'true';\n" + PIPELINE)
@@ -120,38 +93,6 @@ class Copies(RunCase):
                       "CREATE TABLE back (order_id BIGINT, customer_id BIGINT, PRIMARY KEY (order_id) NOT ENFORCED) WITH ('bucket' = '1');\n"
                       "INSERT INTO moved SELECT customer_id, order_id FROM orders;\nINSERT INTO back SELECT order_id, customer_id FROM moved;\n")
         self.assertIn("two may differ in customer_id alone", self.run_once(status=1).stderr)
-
-
-class Documented(RunCase):
-    def test_the_first_pipeline_of_the_documents_does_what_they_say(self):
-        text = (FIXTURES.parent.parent / "docs/pipelines.md").read_text().split("## A first one")[1].split("## What can be kept")[0]
-        tables, pipeline, commands, shown = [part.split("\n", 1)[1] for part in text.split("```")[1::2]]
-        self.pipeline(pipeline, "revenue.sql")
-        script = f"set -e; headrace() {{ '{PROGRAM}' --warehouse '{self.warehouse}' \"$@\"; }}\n{tables}{commands}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=self.folder, timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(shown.rsplit("rows", 1)[0], done.stdout)
-        self.assertIn("by touched keys", done.stdout)
-
-
-    def test_the_first_pipeline_of_the_readme_does_what_it_says(self):
-        """Each command, with all that it prints."""
-        readme = (FIXTURES.parent.parent / "README.md").read_text()
-        block = readme.split("<!-- pipeline -->\n```\n")[1].split("```")[0]
-        environment = {**os.environ, "PATH": f"{os.path.dirname(PROGRAM)}:{os.environ['PATH']}", "HEADRACE_WAREHOUSE": str(self.warehouse)}
-        for part in block.split("\n$ ")[1:]:  # behind the first, which sets what is set here
-            if "<<" in part.split("\n")[0]:
-                command, shown = part.rsplit("\nEND", 1)
-                command += "\nEND\n"
-            else:
-                command, shown = part.split("\n", 1) if "\n" in part else (part, "")
-                while command.endswith("\\"):
-                    more, shown = shown.split("\n", 1)
-                    command += "\n" + more
-            done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.folder, env=environment, timeout=120)
-            told = done.stdout.replace(str(self.warehouse), "/home/ana/chain")
-            with self.subTest(command):
-                self.assertEqual((done.returncode, told.strip()), (0, shown.strip()))
 
 
 if __name__ == "__main__":
