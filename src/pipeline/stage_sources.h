@@ -37,7 +37,7 @@ Result<std::optional<Snapshot>> ReadStateBefore(const StageWork& work, const Sta
 Status SumChanges(StageWork* work, size_t i);
 
 // Of several sources with changes, the one whose turn it is, alone if its rows give their parts of the answer by themselves: nothing but its changes
-// is read then, and the others have their turns in the next steps. Else together with those of which that is not so either: what is read of each are
+// is read then, and the others have their turns behind it. Else together with those of which that is not so either: what is read of each are
 // the rows of the keys that any of them touched; others of few changes are taken as well. Whether there are others, left out.
 bool OneAtATime(StageWork* work);
 // The one source of the branch that has changes, where its rows give their parts of the answer by themselves.
