@@ -1,4 +1,4 @@
-// One stage at work: from what its target holds to what its sources hold now, a commit a step.
+// One stage at work: from what its target holds to what its sources hold now: a step is a commit, or one for each source whose changes are taken by turns.
 //
 // After each commit the target equals the query over the stream-visible state of its sources at the positions that the commit holds. A step that fails
 // leaves the target as it was; the next one begins at the committed position. A step that finds no rows to write moves the position in memory, and
