@@ -1,11 +1,14 @@
-# headrace_room(name DEPENDS rooms… LIBS targets… [FOLDER folder] [CONCURRENT])
+# headrace_room(name DEPENDS rooms… LIBS targets… [FOLDER folder] [CONCURRENT] [APART files…])
 #   The static library headrace_<name> from src/<name>/*.cc, and the test program <name>_tests from src/<name>/*_test.cc,
 #   which links only this room and what lies below it. A room without code yet is an interface library.
 #   A room sees src/ and include/; Arrow is always there. FOLDER: the code is there and not in src/<name> (the faces).
 #   main.cc is left out: it belongs to the program that a face makes of its room.
 #
+# HEADRACE_TOGETHER compiles eight files of a target as one, which takes half the time. APART names those that keep names of their
+# own (in unnamed namespaces) that other files of the target have too; APART ALL: every file is compiled by itself.
+#
 # headrace_program(name SOURCES… ROOMS… LIBS…)            a program in <build>/bin
-# headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN] [CONCURRENT])
+# headrace_test_program(name SOURCES… ROOMS… LIBS… [NO_MAIN] [CONCURRENT] [APART files…])
 #   a GoogleTest program in <build>/tests, its tests known to ctest. NO_MAIN: the sources bring their own main().
 #
 # CONCURRENT: the tests run threads. They have the label `concurrent`, and are what the target concurrent_tests builds and the thread
@@ -17,6 +20,46 @@
 set(headrace_fixtures_header "${CMAKE_BINARY_DIR}/generated/headrace_fixtures.h")
 file(CONFIGURE OUTPUT "${headrace_fixtures_header}" CONTENT
   "#ifndef HEADRACE_FIXTURES\n#define HEADRACE_FIXTURES \"${CMAKE_SOURCE_DIR}/tests/fixtures\"\n#endif\n")
+
+# headrace_together(target files…): eight files of the target as one, but for these. What CMake's UNITY_BUILD would do, with paths that
+# are the same in every clone (ccache).
+function(headrace_together target)
+  if(NOT HEADRACE_TOGETHER OR "ALL" IN_LIST ARGN)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  set(number 0)
+  set(joined "")
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(IS_PREFIX CMAKE_SOURCE_DIR "${source}" NORMALIZE is_ours)
+    if(NOT is_ours OR source IN_LIST ARGN OR source MATCHES "sanitizer_defaults")
+      continue()
+    endif()
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    string(APPEND joined "#include \"${name}\"\n")
+    set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
+    math(EXPR number "${number} + 1")
+    math(EXPR full "${number} % 8")
+    if(full EQUAL 0)
+      headrace_join(${target} ${number} "${joined}")
+      set(joined "")
+    endif()
+  endforeach()
+  if(joined)
+    headrace_join(${target} ${number} "${joined}")
+  endif()
+  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}")
+  # A type with a member of an unnamed namespace's type is a mistake in a header; here the file only looks like one.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
+function(headrace_join target number text)
+  set(file "${CMAKE_BINARY_DIR}/generated/together/${target}_${number}.cc")
+  file(CONFIGURE OUTPUT "${file}" CONTENT "${text}" @ONLY)
+  target_sources(${target} PRIVATE "${file}")
+endfunction()
 
 # headrace_executable(name sources…): what every program and test program here is.
 function(headrace_executable name)
@@ -55,7 +98,7 @@ function(headrace_add_tests target prefix concurrent)
 endfunction()
 
 function(headrace_room name)
-  cmake_parse_arguments(ARG "CONCURRENT" "FOLDER" "DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "CONCURRENT" "FOLDER" "DEPENDS;LIBS;APART" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "headrace_room(${name}): unknown argument ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -72,6 +115,7 @@ function(headrace_room name)
   set(library headrace_${name})
   if(sources)
     add_library(${library} STATIC ${sources})
+    headrace_together(${library} ${ARG_APART})
     set(scope PUBLIC)
   else()
     add_library(${library} INTERFACE)
@@ -101,6 +145,7 @@ function(headrace_room name)
 
   if(HEADRACE_TESTS AND tests)
     headrace_executable(${name}_tests ${tests})
+    headrace_together(${name}_tests ${ARG_APART})
     target_link_libraries(${name}_tests PRIVATE ${library} GTest::gmock GTest::gtest_main)
     headrace_add_tests(${name}_tests ${name} ${ARG_CONCURRENT})
   endif()
@@ -117,8 +162,9 @@ function(headrace_test_program name)
   if(NOT HEADRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN;CONCURRENT" "" "SOURCES;ROOMS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;CONCURRENT" "" "SOURCES;ROOMS;LIBS;APART" ${ARGN})
   headrace_executable(${name} ${ARG_SOURCES})
+  headrace_together(${name} ${ARG_APART})
   list(TRANSFORM ARG_ROOMS PREPEND headrace_)
   target_link_libraries(${name} PRIVATE ${ARG_ROOMS} ${ARG_LIBS} GTest::gmock)
   if(NOT ARG_NO_MAIN)

@@ -49,7 +49,7 @@ def declared_dependencies(root):
             continue
         words, listing = [], False
         for word in call.group(2).split():
-            if word in ("LIBS", "FOLDER"):
+            if word in ("LIBS", "FOLDER", "APART"):
                 listing = False
             elif word == "DEPENDS":
                 listing = True

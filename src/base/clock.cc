@@ -12,6 +12,11 @@ int64_t SystemClock::NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+int64_t SteadyMs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
 int64_t SystemClock::LocalNowMs() {
   const int64_t now_ms = NowMs();
   const std::time_t seconds = static_cast<std::time_t>(now_ms / 1000);

@@ -26,6 +26,9 @@ class SystemClock final : public Clock {
   void SleepMs(int64_t ms) override;
 };
 
+// Milliseconds of a clock that only goes forward, from an unknown beginning: for how long something has lasted. Thread-safe.
+int64_t SteadyMs();
+
 // Stands still until it is moved; sleeping moves it and returns at once.
 class ManualClock final : public Clock {
  public:

@@ -202,9 +202,9 @@ class RowColumn final : public BuilderColumn<arrow::StructBuilder> {
 };
 
 // Columns for the values of a writer's schema.
-class Planner {
+class ColumnPlanner {
  public:
-  Planner(const AvroSchema& schema, std::string_view origin) : schema_(schema), origin_(origin) {}
+  ColumnPlanner(const AvroSchema& schema, std::string_view origin) : schema_(schema), origin_(origin) {}
 
   Result<ColumnPtr> Plan(const DataType& type, int32_t node, arrow::ArrayBuilder* builder,
                          const std::string& where) const {
@@ -341,7 +341,7 @@ class Decoder final : public AvroRowDecoder {
     if (record.kind != AvroNode::kRecord || !record.takes_bytes)
       return Corruption(origin, ": its rows are ", NameOf(record.kind), ", not records with columns");
     steps_.resize(record.children.size());
-    const Planner planner(schema_, origin);
+    const ColumnPlanner planner(schema_, origin);
     for (const DataField& field : fields) {
       const auto at = std::find(record.names.begin(), record.names.end(), field.name);
       if (at == record.names.end()) return Corruption(origin, ": there is no column '", field.name, "'");

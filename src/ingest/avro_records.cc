@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr milliseconds kIdle{50};
 constexpr milliseconds kFirstPause{250};
 constexpr milliseconds kLongestPause{5000};
-constexpr seconds kFirstContact{60};
+constexpr seconds kFirstAnswer{60};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ Result<RecordSource::Event> AvroRecords::WaitForRegistry(const Status& failed) {
     away_since_ = now;
     if (say_ != nullptr) say_("topic " + topic_ + ": " + failed.message() + "; it is waited for");
   }
-  if (!reading_.schemas->answered() && now - *away_since_ >= kFirstContact)
+  if (!reading_.schemas->answered() && now - *away_since_ >= kFirstAnswer)
     return WithContext("reading " + messages_->place().text(), failed);
   messages_->Unread();
   ask_again_ = now + std::min(kFirstPause * (1 << std::min(failures_, 10)), kLongestPause);

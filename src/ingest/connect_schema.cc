@@ -4,15 +4,11 @@
 #include <map>
 #include <string_view>
 
+#include "ingest/event_lines.h"
 #include "ingest/exact_number.h"
 
 namespace headrace::ingest {
 namespace {
-
-std::string_view TextOf(const JsonToken& schema, std::string_view name) {
-  const JsonToken* member = FindMember(schema, name);
-  return member != nullptr && member->kind == JsonKind::kString ? member->view() : std::string_view();
-}
 
 int64_t ParameterOf(const JsonToken& schema, std::string_view name, int64_t otherwise) {
   const JsonToken* parameters = FindMember(schema, "parameters");

@@ -38,6 +38,12 @@ struct ValueModes {
   BinaryMode binary = BinaryMode::kUnsaid;
   TimeMode time = TimeMode::kAdaptive;
   ValueSource source = ValueSource::kConnect;
+
+  ValueModes Of(ValueSource other) const {
+    ValueModes modes = *this;
+    modes.source = other;
+    return modes;
+  }
 };
 
 struct EventOptions {

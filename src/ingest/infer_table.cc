@@ -7,14 +7,13 @@
 
 #include "ingest/connect_schema.h"
 #include "ingest/csv_decoder.h"
+#include "ingest/event_lines.h"
 #include "ingest/json_tape.h"
 #include "ingest/sampled_columns.h"
 #include "ingest/source_table.h"
 
 namespace headrace::ingest {
 namespace {
-
-bool IsObject(const JsonToken* token) { return token != nullptr && token->kind == JsonKind::kObject; }
 
 const JsonToken* Payload(const JsonToken* token) {
   if (!IsObject(token)) return nullptr;

@@ -20,10 +20,6 @@ namespace {
 constexpr size_t kSampledLines = 1000;
 constexpr size_t kLinesToKnowAForm = 20;
 
-bool IsColumnar(EventFormat format) {
-  return format == EventFormat::kParquet || format == EventFormat::kArrow;
-}
-
 // By the name's ending, one ".zst" taken off; kAuto when it does not tell.
 EventFormat FormatOfName(std::string_view path) {
   if (path.ends_with(".zst")) path.remove_suffix(4);

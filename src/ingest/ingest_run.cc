@@ -36,11 +36,11 @@ TableShape ShapeOf(const Table& table) {
   return shape;
 }
 
+}  // namespace
+
 bool IsColumnar(EventFormat format) {
   return format == EventFormat::kParquet || format == EventFormat::kArrow;
 }
-
-}  // namespace
 
 IngestRun::IngestRun(const Table& table, const IngestOptions& options, RunInputs inputs, std::string job,
                      IngestReport* report)

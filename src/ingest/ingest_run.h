@@ -19,6 +19,9 @@
 
 namespace headrace::ingest {
 
+// Read in record batches, not line by line.
+bool IsColumnar(EventFormat format);
+
 struct RunInputs {
   std::vector<std::string> paths;  // of files, expanded; empty with `open_source`
   EventFormat format = EventFormat::kDebeziumJson;

@@ -4,6 +4,7 @@
 // values may be secrets and are never repeated in a message. KafkaEvents is called from the thread that polls the client.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +18,12 @@
 #include "ingest/kafka_terms.h"
 
 namespace headrace::ingest {
+
+// How long each question for a topic waits, and how long a client goes on asking: brokers that never answered, and a topic that they do
+// not know, which may have been made just now.
+inline constexpr int kLookMs = 1000;
+inline constexpr std::chrono::seconds kFirstContact{60};
+inline constexpr std::chrono::seconds kUnknownTopic{3};
 
 class KafkaEvents final : public RdKafka::EventCb {
  public:

@@ -10,10 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWaitMs = 100;
-constexpr int kLookMs = 1000;
-constexpr std::chrono::seconds kFirstContact{60};
-constexpr std::chrono::seconds kUnknownTopic{3};
+constexpr int kPollMs = 100;
 
 class TopicSink final : public KafkaSink, public RdKafka::DeliveryReportCb {
  public:
@@ -82,7 +79,7 @@ Status TopicSink::LookForTopic() {
       for (const RdKafka::TopicMetadata* one : *metadata->topics()) code = one->err();
     }
     if (code == RdKafka::ERR_NO_ERROR) return Status::OK();
-    producer_->poll(kWaitMs);
+    producer_->poll(kPollMs);
     const auto waited = Clock::now() - started;
     if (cancelled()) return Cancelled("writing to topic ", topic, ": stopped on request");
     const bool unknown = code == RdKafka::ERR_UNKNOWN_TOPIC_OR_PART || code == RdKafka::ERR__UNKNOWN_TOPIC;
@@ -125,13 +122,13 @@ Status TopicSink::Send(std::optional<std::string_view> key, std::optional<std::s
                          : "");
     }
     if (cancelled()) return Cancelled("writing to topic ", options_.address.topic, ": stopped on request");
-    producer_->poll(kWaitMs);
+    producer_->poll(kPollMs);
   }
 }
 
 Status TopicSink::Flush() {
   while (true) {
-    const RdKafka::ErrorCode code = producer_->flush(kWaitMs);
+    const RdKafka::ErrorCode code = producer_->flush(kPollMs);
     HEADRACE_RETURN_NOT_OK(CheckDelivered());
     if (code == RdKafka::ERR_NO_ERROR) return Status::OK();
     if (cancelled() && !events_.last_error().empty()) {

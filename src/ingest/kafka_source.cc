@@ -18,9 +18,6 @@ using std::chrono::seconds;
 
 constexpr int kIdleMs = 50;
 constexpr int kRequestMs = 5000;
-constexpr int kLookMs = 1000;
-constexpr seconds kFirstContact{60};
-constexpr seconds kUnknownTopic{3};
 constexpr seconds kBetweenLooks{5};
 constexpr seconds kAfterFailedLook{30};
 constexpr milliseconds kLastMirror{3000};

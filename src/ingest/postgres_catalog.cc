@@ -17,7 +17,7 @@ int64_t NumberOf(const std::optional<std::string>& text) {
   return number;
 }
 
-std::string TextOf(const std::optional<std::string>& text) { return text.value_or(""); }
+std::string TextOrEmpty(const std::optional<std::string>& text) { return text.value_or(""); }
 
 bool IsTrue(const std::optional<std::string>& text) { return text == "t"; }
 
@@ -36,7 +36,7 @@ Status AddColumns(PostgresConnection* connection, std::map<uint32_t, SourceTable
           ") AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attrelid, attnum"));
   for (const PostgresRow& row : columns) {
     pgoutput::RelationColumn column;
-    column.name = TextOf(row[1]);
+    column.name = TextOrEmpty(row[1]);
     column.type_oid = static_cast<uint32_t>(NumberOf(row[2]));
     column.type_modifier = static_cast<int32_t>(NumberOf(row[3]));
     (*tables)[static_cast<uint32_t>(NumberOf(row[0]))].relation.columns.push_back(std::move(column));
@@ -58,7 +58,7 @@ Status AddKeys(PostgresConnection* connection, std::map<uint32_t, SourceTable>* 
                                               "ORDER BY i.indrelid, k.place"));
   for (const PostgresRow& row : keys) {
     SourceTable& table = (*tables)[static_cast<uint32_t>(NumberOf(row[0]))];
-    table.key.push_back(TextOf(row[1]));
+    table.key.push_back(TextOrEmpty(row[1]));
     for (pgoutput::RelationColumn& column : table.relation.columns)
       column.identity = column.identity || column.name == table.key.back();
   }
@@ -79,15 +79,15 @@ Result<PostgresServer> ReadServer(PostgresConnection* connection) {
           "current_setting('wal_block_size'), (SELECT setting FROM pg_settings WHERE name = "
           "'wal_sender_timeout'), pg_is_in_recovery()"));
   const PostgresRow& row = rows.front();
-  if (TextOf(row[1]) != "logical") {
-    return Unsupported("syncing from ", connection->name(), ": its wal_level is ", TextOf(row[1]),
+  if (TextOrEmpty(row[1]) != "logical") {
+    return Unsupported("syncing from ", connection->name(), ": its wal_level is ", TextOrEmpty(row[1]),
                        "; set wal_level = logical in postgresql.conf and restart the server");
   }
   if (IsTrue(row[4])) {
     return Unsupported("syncing from ", connection->name(), ": it is a standby; connect to its primary");
   }
   PostgresServer server;
-  server.system = TextOf(row[0]);
+  server.system = TextOrEmpty(row[0]);
   server.log_block_bytes = static_cast<uint32_t>(std::max<int64_t>(NumberOf(row[2]), 1024));
   server.sender_timeout_ms = NumberOf(row[3]);
   HEADRACE_ASSIGN_OR_RETURN(server.log_end, ReadLogEnd(connection, server));
@@ -97,9 +97,10 @@ Result<PostgresServer> ReadServer(PostgresConnection* connection) {
 Result<pgoutput::Lsn> ReadLogEnd(PostgresConnection* connection, const PostgresServer& server) {
   HEADRACE_ASSIGN_OR_RETURN(const std::vector<PostgresRow> rows,
                             connection->Query("SELECT pg_current_wal_lsn()"));
-  const std::optional<pgoutput::Lsn> lsn = pgoutput::ParseLsn(TextOf(rows.front()[0]));
+  const std::optional<pgoutput::Lsn> lsn = pgoutput::ParseLsn(TextOrEmpty(rows.front()[0]));
   if (!lsn)
-    return Corruption("syncing from ", connection->name(), ": its log ends at ", TextOf(rows.front()[0]));
+    return Corruption("syncing from ", connection->name(), ": its log ends at ",
+                      TextOrEmpty(rows.front()[0]));
   const pgoutput::Lsn in_block = *lsn % server.log_block_bytes;
   return in_block <= kLongestBlockHeader ? *lsn - in_block : *lsn;
 }
@@ -139,9 +140,9 @@ Result<std::vector<SourceTable>> ListTables(PostgresConnection* connection,
   for (const PostgresRow& row : rows) {
     SourceTable table;
     table.relation.id = static_cast<uint32_t>(NumberOf(row[0]));
-    table.relation.schema = TextOf(row[1]);
-    table.relation.name = TextOf(row[2]);
-    table.relation.identity = static_cast<pgoutput::ReplicaIdentity>(TextOf(row[3]).front());
+    table.relation.schema = TextOrEmpty(row[1]);
+    table.relation.name = TextOrEmpty(row[2]);
+    table.relation.identity = static_cast<pgoutput::ReplicaIdentity>(TextOrEmpty(row[3]).front());
     const auto takes = [&table](const std::string& pattern) {
       return MatchesPattern(table.name(),
                             pattern.find('.') == std::string::npos ? "public." + pattern : pattern);
@@ -168,8 +169,8 @@ Status LoadTypes(PostgresConnection* connection, PostgresTypes* types) {
   for (const PostgresRow& row : rows) {
     PostgresType type;
     type.oid = static_cast<uint32_t>(NumberOf(row[0]));
-    type.name = TextOf(row[1]);
-    type.kind = TextOf(row[2]).empty() ? 'b' : TextOf(row[2]).front();
+    type.name = TextOrEmpty(row[1]);
+    type.kind = TextOrEmpty(row[2]).empty() ? 'b' : TextOrEmpty(row[2]).front();
     type.base = static_cast<uint32_t>(NumberOf(row[3]));
     type.base_modifier = static_cast<int32_t>(NumberOf(row[4]));
     type.element = static_cast<uint32_t>(NumberOf(row[5]));
@@ -198,7 +199,7 @@ Result<std::optional<std::vector<std::string>>> FindPublished(PostgresConnection
                         " FROM pg_publication_tables WHERE pubname = " + connection->Literal(publication)));
   std::vector<std::string> published;
   for (const PostgresRow& row : rows) {
-    const std::string name = TextOf(row[0]);
+    const std::string name = TextOrEmpty(row[0]);
     const auto table = std::find_if(wanted.begin(), wanted.end(),
                                     [&name](const SourceTable& one) { return one.name() == name; });
     published.push_back(name);
@@ -225,11 +226,11 @@ Result<std::optional<SlotState>> FindSlot(PostgresConnection* connection, const 
   if (rows.empty()) return std::nullopt;
   const PostgresRow& row = rows.front();
   SlotState state;
-  state.plugin = TextOf(row[0]);
-  state.database = TextOf(row[1]);
+  state.plugin = TextOrEmpty(row[0]);
+  state.database = TextOrEmpty(row[1]);
   state.lost = IsTrue(row[2]);
   if (row[3]) state.active_process = NumberOf(row[3]);
-  state.confirmed = pgoutput::ParseLsn(TextOf(row[4])).value_or(0);
+  state.confirmed = pgoutput::ParseLsn(TextOrEmpty(row[4])).value_or(0);
   return state;
 }
 
@@ -240,8 +241,9 @@ Result<ExportedSnapshot> CreateSlot(PostgresConnection* replication, const std::
       replication->Query("CREATE_REPLICATION_SLOT " + replication->Quoted(slot) +
                          (temporary ? " TEMPORARY" : "") + " LOGICAL pgoutput EXPORT_SNAPSHOT"));
   ExportedSnapshot made;
-  const std::optional<pgoutput::Lsn> point =
-      rows.empty() || rows.front().size() < 3 ? std::nullopt : pgoutput::ParseLsn(TextOf(rows.front()[1]));
+  const std::optional<pgoutput::Lsn> point = rows.empty() || rows.front().size() < 3
+                                                 ? std::nullopt
+                                                 : pgoutput::ParseLsn(TextOrEmpty(rows.front()[1]));
   if (!point || !rows.front()[2])
     return Corruption("making slot ", slot, " at ", replication->name(),
                       ": the server told no consistent point");

@@ -7,7 +7,7 @@
 namespace headrace::ingest {
 namespace {
 
-constexpr int kWaitMs = 200;  // between two looks at `cancel`
+constexpr int kBetweenLooksMs = 200;  // between two looks at `cancel`
 constexpr const char* kConnectSeconds = "15";
 
 struct ResultDeleter {
@@ -147,7 +147,7 @@ Status PostgresConnection::WaitForResult(const std::string& sql) {
       StopQuery();
       return Cancelled("running ", Shown(sql), " at ", name_, ": stopped on request");
     }
-    HEADRACE_RETURN_NOT_OK(WaitForInput(kWaitMs).status());
+    HEADRACE_RETURN_NOT_OK(WaitForInput(kBetweenLooksMs).status());
   }
   return Status::OK();
 }
@@ -212,7 +212,7 @@ Status PostgresConnection::CopyOut(const std::string& sql,
       status = each(std::string_view(line, static_cast<size_t>(length) - (line[length - 1] == '\n' ? 1 : 0)));
       PQfreemem(line);
     } else if (length == 0) {
-      status = WaitForInput(kWaitMs).status();
+      status = WaitForInput(kBetweenLooksMs).status();
     } else {
       break;
     }

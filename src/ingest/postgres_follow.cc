@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "ingest/postgres_schema.h"
 
 namespace headrace::ingest {
@@ -16,12 +17,6 @@ constexpr int64_t kMostUncommittedBytes = 64LL << 20;
 // A table with nothing new moves on once it is so far behind, so that the server can free its log.
 constexpr Lsn kFarBehindBytes = 16ULL << 20;
 constexpr int64_t kFarBehindMs = 5 * 60 * 1000;
-
-int64_t SteadyMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 int64_t WallUs() {
   return std::chrono::duration_cast<std::chrono::microseconds>(

@@ -3,22 +3,17 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace headrace::ingest {
 namespace {
 
 constexpr int64_t kMostQueuedBytes = 32LL << 20;
-constexpr int kWaitMs = 50;
+constexpr int kStreamWaitMs = 50;
 constexpr int64_t kSilenceMs = 120000;  // after it the connection counts as lost
 constexpr int64_t kEpochShiftUs = 946684800LL * 1000000;
 constexpr size_t kDataHeader = 1 + 8 + 8 + 8;
 constexpr size_t kKeepalive = 1 + 8 + 8 + 1;
-
-// Times of the stream are about waiting, not about what the clock shows.
-int64_t SteadyMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 void AppendBig(uint64_t value, std::string* out) {
   for (int shift = 56; shift >= 0; shift -= 8) out->push_back(static_cast<char>(value >> shift));
@@ -73,20 +68,21 @@ void PostgresStream::Work() {
 Status PostgresStream::ReadOnce() {
   const int64_t now = SteadyMs();
   const bool due = now - last_status_ms_ >= options_.status_every_ms;
-  const bool moved = committed_.load() != last_told_ && now - last_status_ms_ >= kWaitMs;
+  const bool moved = committed_.load() != last_told_ && now - last_status_ms_ >= kStreamWaitMs;
   const bool asked = ask_.exchange(false);
   if (due || moved || asked) HEADRACE_RETURN_NOT_OK(SendStatus(asked || due));
   bool full = false;
   {
     MutexLock lock(mutex_);
     full = queued_bytes_ >= kMostQueuedBytes;
-    if (full) changed_.WaitForMs(mutex_, kWaitMs);
+    if (full) changed_.WaitForMs(mutex_, kStreamWaitMs);
   }
   if (full) {
     last_message_ms_ = SteadyMs();  // it is us who do not listen
     return Status::OK();
   }
-  HEADRACE_ASSIGN_OR_RETURN(const std::optional<std::string_view> message, connection_->NextMessage(kWaitMs));
+  HEADRACE_ASSIGN_OR_RETURN(const std::optional<std::string_view> message,
+                            connection_->NextMessage(kStreamWaitMs));
   if (message) {
     last_message_ms_ = SteadyMs();
     return Take(*message);

@@ -1,7 +1,7 @@
 // The part of PostgresSync that runs: streams, turns back, lost connections.
 #include <algorithm>
-#include <chrono>
 
+#include "base/clock.h"
 #include "ingest/postgres_sync.h"
 
 namespace headrace::ingest {
@@ -11,7 +11,7 @@ using pgoutput::Lsn;
 using pgoutput::LsnText;
 using Turn = PostgresFollower::Turn;
 
-constexpr int kWaitMs = 50;
+constexpr int kTurnMs = 50;
 constexpr int64_t kAskMs = 250;
 constexpr int64_t kProgressMs = 250;
 constexpr int64_t kWholeTransactionMs =
@@ -21,12 +21,6 @@ constexpr int64_t kLeastStatusMs = 100;
 constexpr int64_t kRetryForMs = 120000;  // with no message from the server in between
 constexpr int64_t kMostRetryMs = 5000;
 constexpr int kMostRacesLost = 16;  // without getting on in between
-
-int64_t SteadyMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
 
@@ -139,9 +133,9 @@ Status PostgresSync::Follow() {
 Status PostgresSync::WaitBeforeRetry(const Status& lost, int tries) {
   if (tries == 0) options_.Tell(lost.message() + "; trying again");
   const int64_t wait_ms = std::min<int64_t>(kMostRetryMs, 100LL << std::min(tries, 10));
-  for (int64_t waited = 0; waited < wait_ms; waited += kWaitMs) {
+  for (int64_t waited = 0; waited < wait_ms; waited += kTurnMs) {
     if (options_.cancelled()) return Cancelled("syncing from ", server_name_, ": stopped on request");
-    tables_.front().table->table().clock->SleepMs(kWaitMs);
+    tables_.front().table->table().clock->SleepMs(kTurnMs);
   }
   return Status::OK();
 }
@@ -161,7 +155,7 @@ Result<Turn> PostgresSync::FollowStream(PostgresFollower* follower) {
   int64_t next_progress_ms = 0;
   while (true) {
     if (options_.cancelled()) return Stop(follower, stream.get());
-    HEADRACE_ASSIGN_OR_RETURN(const std::optional<StreamMessage> message, stream->Next(kWaitMs));
+    HEADRACE_ASSIGN_OR_RETURN(const std::optional<StreamMessage> message, stream->Next(kTurnMs));
     HEADRACE_ASSIGN_OR_RETURN(const Turn turn, message ? follower->Handle(*message) : follower->Rest());
     if (turn == Turn::kDone) return Stop(follower, stream.get());
     if (turn == Turn::kBack) return Turn::kBack;
@@ -184,7 +178,7 @@ Result<Turn> PostgresSync::Stop(PostgresFollower* follower, PostgresStream* stre
   cancelled_ = options_.cancelled();
   const int64_t give_up_ms = SteadyMs() + kWholeTransactionMs;
   while (!follower->between_transactions() && SteadyMs() < give_up_ms) {
-    HEADRACE_ASSIGN_OR_RETURN(const std::optional<StreamMessage> message, stream->Next(kWaitMs));
+    HEADRACE_ASSIGN_OR_RETURN(const std::optional<StreamMessage> message, stream->Next(kTurnMs));
     if (!message) continue;
     HEADRACE_ASSIGN_OR_RETURN(const Turn turn, follower->Handle(*message));
     if (turn == Turn::kBack && cancelled_) return Turn::kDone;

@@ -17,11 +17,6 @@ using Column = TestDecodingChange::Column;
 
 const JsonToken kNullToken;
 
-ValueModes PostgresModes(ValueModes modes) {
-  modes.source = ValueSource::kPostgres;
-  return modes;
-}
-
 // The values that were sent, as tokens that borrow their texts.
 RowImage ImageOf(const std::vector<Column>& columns, std::vector<JsonToken>* tokens) {
   tokens->reserve(columns.size());
@@ -64,7 +59,7 @@ TestDecodingDecoder::TestDecodingDecoder(TableShape table, EventOptions options)
     : table_(std::move(table)),
       options_(std::move(options)),
       source_(options_.source_table),
-      changes_(&table_, PostgresModes(options_.modes)) {
+      changes_(&table_, options_.modes.Of(ValueSource::kPostgres)) {
   source_.Remember(options_.known_source_table);
 }
 

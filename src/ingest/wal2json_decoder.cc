@@ -10,11 +10,6 @@
 namespace headrace::ingest {
 namespace {
 
-ValueModes PostgresModes(ValueModes modes) {
-  modes.source = ValueSource::kPostgres;
-  return modes;
-}
-
 std::optional<RowChange::Op> OpOf(std::string_view word) {
   if (word == "I" || word == "insert") return RowChange::Op::kInsert;
   if (word == "U" || word == "update") return RowChange::Op::kUpdate;
@@ -78,7 +73,7 @@ Wal2JsonDecoder::Wal2JsonDecoder(TableShape table, EventOptions options)
     : table_(std::move(table)),
       options_(std::move(options)),
       source_(options_.source_table),
-      changes_(&table_, PostgresModes(options_.modes)) {
+      changes_(&table_, options_.modes.Of(ValueSource::kPostgres)) {
   source_.Remember(options_.known_source_table);
 }
 

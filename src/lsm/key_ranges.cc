@@ -13,8 +13,8 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kKeysPart = 0;
-constexpr size_t kRowsPart = 1;
+constexpr size_t kRangeKeysPart = 0;
+constexpr size_t kRangeRowsPart = 1;
 constexpr size_t kPagesInARowForOne = 4;  // a page on its own costs as much as this many in a row
 
 // What the index says of the largest first columns; empty where it does not tell, or not in today's type.
@@ -63,7 +63,7 @@ class KeyRangesReader final : public DataFileReader {
       if (range_ == ranges_->ranges.size() || next_ == largest_.size()) return nullptr;
       HEADRACE_ASSIGN_OR_RETURN(const bool is_next_wanted, in_range_ ? GoesOn() : Begin());
       in_range_ = is_next_wanted;
-      if (is_next_wanted) return cursor_->Read(next_++, kRowsPart);
+      if (is_next_wanted) return cursor_->Read(next_++, kRangeRowsPart);
       ++range_;
     }
   }
@@ -78,7 +78,7 @@ class KeyRangesReader final : public DataFileReader {
   Result<const Ends*> EndsOf(size_t block) {
     if (ends_ && ends_->block == block) return &*ends_;
     HEADRACE_ASSIGN_OR_RETURN(const std::shared_ptr<arrow::RecordBatch> keys,
-                              cursor_->Read(block, kKeysPart));
+                              cursor_->Read(block, kRangeKeysPart));
     Result<KeyColumn> encoded = ranges_->order.Encode({keys->column(0)});
     if (!encoded.ok()) return WithContext(name_, encoded.status());
     ends_ = Ends{block, encoded->Encoded(0), encoded->Encoded(keys->num_rows() - 1)};
@@ -139,7 +139,7 @@ Result<std::unique_ptr<DataFileReader>> OpenKeyRanges(Store* store, const std::s
   if (largest.empty() || !std::is_sorted(largest.begin(), largest.end())) return nullptr;
   if (BlocksWanted(largest, ranges->ranges) * kPagesInARowForOne > largest.size()) return nullptr;
   HEADRACE_ASSIGN_OR_RETURN(std::unique_ptr<PageCursor> cursor, pages->OpenCursor(store));
-  auto schema = pages->schema(kRowsPart);
+  auto schema = pages->schema(kRangeRowsPart);
   return std::make_unique<KeyRangesReader>("data file " + file.name, std::move(pages), std::move(cursor),
                                            std::move(largest), std::move(ranges), std::move(schema));
 }

@@ -21,7 +21,6 @@
 namespace headrace {
 namespace {
 
-constexpr int64_t kWindowRows = 16384;
 constexpr int64_t kMostBatchRows = 32768;
 constexpr int kNumber = 0;  // columns of the batches below
 constexpr int kKind = 1;

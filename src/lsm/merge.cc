@@ -20,7 +20,6 @@ namespace headrace {
 namespace {
 
 // Rows of a window: keys, marks and references of them stay in a second-level cache.
-constexpr int64_t kWindowRows = 16384;
 
 // Any plan for one section: batches until null.
 class SectionRows {

@@ -20,7 +20,6 @@
 namespace headrace {
 namespace {
 
-constexpr int64_t kWindowRows = 16384;
 constexpr int64_t kLeastBlockBytes = 16LL << 10;
 constexpr int64_t kMostBlockBytes = 256LL << 10;
 constexpr int64_t kMostBlockRows = 32768;

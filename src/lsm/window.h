@@ -14,6 +14,9 @@
 
 namespace headrace {
 
+// What merges ask for: a window of so many rows stays in the processor's cache.
+inline constexpr int64_t kWindowRows = 16384;
+
 struct WindowPart {
   const LoadedRows* rows = nullptr;
   int64_t begin = 0;

@@ -237,7 +237,7 @@ constexpr std::array kKinds = std::to_array<FindingKindInfo>({
 });
 static_assert(kKinds.size() == static_cast<size_t>(FindingKind::kExpiredMeanwhile) + 1);
 
-std::string Section(Severity severity) {
+std::string SectionOf(Severity severity) {
   std::string text =
       "| Kind | Meaning | What to do |\n"
       "| --- | --- | --- |\n";
@@ -315,17 +315,17 @@ std::string FindingsPage() {
          "\n"
          "Rows or changes are lost, wrong or unreadable, or would be with another reader.\n"
          "\n" +
-         Section(kDamage) +
+         SectionOf(kDamage) +
          "\n"
          "## Warnings\n"
          "\n"
          "Nothing is lost, but something is not as a writer leaves it.\n"
          "\n" +
-         Section(kWarning) +
+         SectionOf(kWarning) +
          "\n"
          "## Notes\n"
          "\n" +
-         Section(kNote);
+         SectionOf(kNote);
 }
 
 }  // namespace headrace

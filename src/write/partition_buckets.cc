@@ -1,14 +1,8 @@
 #include "write/partition_buckets.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace headrace {
-namespace {
-
-constexpr int32_t kMostBuckets = std::numeric_limits<int16_t>::max();
-
-}  // namespace
 
 uint32_t PartitionBuckets::NumberOf(const BinaryRow& partition) {
   const auto [it, fresh] = numbers_.try_emplace(partition, static_cast<uint32_t>(by_number_.size()));
@@ -36,8 +30,8 @@ Result<BucketId> PartitionBuckets::Next(uint32_t partition) {
   }
   int32_t& free = counts.lowest_free;
   while (of_bucket.contains(free)) ++free;
-  if (free >= kMostBuckets)
-    return Unsupported("all ", kMostBuckets, " buckets that a partition can have hold ", target_rows_,
+  if (free >= kMostDynamicBuckets)
+    return Unsupported("all ", kMostDynamicBuckets, " buckets that a partition can have hold ", target_rows_,
                        " keys each; raise the table option dynamic-bucket.target-row-num");
   const BucketId fresh(free);
   Count(partition, fresh, 1);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "format/binary_row.h"
 
 namespace headrace {
+
+// Of one partition whose buckets grow with its keys: their numbers are 0 to one less.
+inline constexpr int32_t kMostDynamicBuckets = std::numeric_limits<int16_t>::max();
 
 class PartitionBuckets {
  public:

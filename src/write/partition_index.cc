@@ -1,14 +1,12 @@
 #include "write/partition_index.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace headrace {
 namespace {
 
 constexpr size_t kLeastPlaces = 64;
 constexpr int16_t kFree = -1;
-constexpr int32_t kMostBuckets = std::numeric_limits<int16_t>::max();  // numbers 0 to one less
 constexpr int64_t kBytesAPlace = sizeof(int32_t) + sizeof(int16_t);
 
 // A power of two with a third of it free.
@@ -65,9 +63,9 @@ Status PartitionIndex::Put(int32_t hash, BucketId bucket) {
 }
 
 Status PartitionIndex::Load(BucketId bucket, std::span<const int32_t> hashes) {
-  if (bucket.value < 0 || bucket.value >= kMostBuckets)
+  if (bucket.value < 0 || bucket.value >= kMostDynamicBuckets)
     return Corruption("a hash index of bucket ", bucket, "; dynamic buckets have the numbers 0 to ",
-                      kMostBuckets - 1);
+                      kMostDynamicBuckets - 1);
   sizes_.try_emplace(bucket.value, 0);
   for (const int32_t hash : hashes) HEADRACE_RETURN_NOT_OK(Put(hash, bucket));
   return Status::OK();
@@ -80,12 +78,12 @@ Result<BucketId> PartitionIndex::BucketForNew() {
   }
   int32_t& free = lowest_free_;
   while (sizes_.contains(free)) ++free;
-  if (free < most_buckets_.value_or(kMostBuckets)) {
+  if (free < most_buckets_.value_or(kMostDynamicBuckets)) {
     first_with_room_ = std::min(first_with_room_, free);
     return BucketId(free);
   }
   if (!most_buckets_.has_value())
-    return Unsupported("all ", kMostBuckets, " buckets that a partition can have hold ", target_rows_,
+    return Unsupported("all ", kMostDynamicBuckets, " buckets that a partition can have hold ", target_rows_,
                        " keys each; raise the table option dynamic-bucket.target-row-num");
   const auto smallest = std::min_element(sizes_.begin(), sizes_.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
