@@ -90,7 +90,32 @@ class DuckSession final : public QuerySession {
     return Status::OK();
   }
 
-  Result<Answer> Query(std::string_view statement) override {
+  Result<Answer> Query(std::string_view statement) override { return ToldApart(Begin(statement)); }
+
+  Result<std::vector<DataField>> Describe(std::string_view statement) override {
+    return ToldApart(FieldsOf(statement));
+  }
+
+  Result<std::vector<QueryBranch>> Shape(const std::string& query, const ColumnsOf& columns_of) override {
+    return ShapeOfQuery(connection_.get(), query, used_, columns_of);
+  }
+
+  void Interrupt() override {
+    board_->Interrupt(true);
+    duckdb_interrupt(connection_.get());
+  }
+
+  double progress() override { return duckdb_query_progress(connection_.get()).percentage; }
+
+ private:
+  // DuckDB stops for an interrupt wherever it is, in the views and the binding before a query too, and calls it an error like others.
+  template <typename T>
+  Result<T> ToldApart(Result<T> result) const {
+    if (!result.ok() && board_->interrupted()) return Cancelled("the query was interrupted");
+    return result;
+  }
+
+  Result<Answer> Begin(std::string_view statement) {
     HEADRACE_ASSIGN_OR_RETURN(DuckPrepared prepared, Prepare(std::string(statement)));
     const duckdb_statement_type kind = duckdb_prepared_statement_type(prepared.get());
     HEADRACE_RETURN_NOT_OK(CheckKind(kind, statement));
@@ -118,24 +143,12 @@ class DuckSession final : public QuerySession {
     return answer;
   }
 
-  Result<std::vector<DataField>> Describe(std::string_view statement) override {
+  Result<std::vector<DataField>> FieldsOf(std::string_view statement) {
     HEADRACE_ASSIGN_OR_RETURN(const DuckPrepared prepared, Prepare(std::string(statement)));
     HEADRACE_ASSIGN_OR_RETURN(AnswerShape shape, ShapeOf(connection_.get(), prepared.get()));
     return std::move(shape.fields);
   }
 
-  Result<std::vector<QueryBranch>> Shape(const std::string& query, const ColumnsOf& columns_of) override {
-    return ShapeOfQuery(connection_.get(), query, used_, columns_of);
-  }
-
-  void Interrupt() override {
-    board_->Interrupt(true);
-    duckdb_interrupt(connection_.get());
-  }
-
-  double progress() override { return duckdb_query_progress(connection_.get()).percentage; }
-
- private:
   Status Failure(const char* message) {
     const Status failure = board_->TakeFailure();
     if (board_->interrupted()) return Cancelled("the query was interrupted");
