@@ -21,7 +21,7 @@ set(headrace_fixtures_header "${CMAKE_BINARY_DIR}/generated/headrace_fixtures.h"
 file(CONFIGURE OUTPUT "${headrace_fixtures_header}" CONTENT
   "#ifndef HEADRACE_FIXTURES\n#define HEADRACE_FIXTURES \"${CMAKE_SOURCE_DIR}/tests/fixtures\"\n#endif\n")
 
-# headrace_together(target files…): eight files of the target as one, but for these. What CMake's UNITY_BUILD would do, with paths that
+# headrace_together(target files…): eight files of the target as one, but for these and those of other folders. What CMake's UNITY_BUILD would do, with paths that
 # are the same in every clone (ccache).
 function(headrace_together target)
   if(NOT HEADRACE_TOGETHER OR "ALL" IN_LIST ARGN)
@@ -33,12 +33,13 @@ function(headrace_together target)
   set(joined "")
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source NORMALIZE)
-    cmake_path(IS_PREFIX CMAKE_SOURCE_DIR "${source}" NORMALIZE is_ours)
-    if(NOT is_ours OR source IN_LIST ARGN OR source MATCHES "sanitizer_defaults")
+    cmake_path(IS_PREFIX CMAKE_CURRENT_SOURCE_DIR "${source}" NORMALIZE is_of_the_folder)
+    if(NOT is_of_the_folder OR source IN_LIST ARGN)
       continue()
     endif()
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE name)
     string(APPEND joined "#include \"${name}\"\n")
+    # For all targets of the folder: none of them compiles the file by itself.
     set_source_files_properties("${source}" PROPERTIES HEADER_FILE_ONLY ON)
     math(EXPR number "${number} + 1")
     math(EXPR full "${number} % 8")
@@ -55,6 +56,7 @@ function(headrace_together target)
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
 endfunction()
 
+# What headrace_together makes of up to eight includes.
 function(headrace_join target number text)
   set(file "${CMAKE_BINARY_DIR}/generated/together/${target}_${number}.cc")
   file(CONFIGURE OUTPUT "${file}" CONTENT "${text}" @ONLY)

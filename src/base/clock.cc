@@ -12,11 +12,6 @@ int64_t SystemClock::NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-int64_t SteadyMs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
 int64_t SystemClock::LocalNowMs() {
   const int64_t now_ms = NowMs();
   const std::time_t seconds = static_cast<std::time_t>(now_ms / 1000);
@@ -27,6 +22,11 @@ int64_t SystemClock::LocalNowMs() {
 
 void SystemClock::SleepMs(int64_t ms) {
   if (ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+int64_t SteadyMs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 }  // namespace headrace

@@ -9,11 +9,6 @@
 namespace headrace::ingest {
 namespace {
 
-ValueModes CanalModes(ValueModes modes) {
-  modes.source = ValueSource::kCanal;
-  return modes;
-}
-
 std::string Place(std::string_view member, size_t i) {
   return std::string(member) + "[" + std::to_string(i) + "]";
 }
@@ -44,7 +39,7 @@ CanalDecoder::CanalDecoder(TableShape table, EventOptions options)
     : table_(std::move(table)),
       options_(std::move(options)),
       source_(options_.source_table),
-      changes_(&table_, CanalModes(options_.modes)) {
+      changes_(&table_, options_.modes.Of(ValueSource::kCanal)) {
   source_.Remember(options_.known_source_table);
 }
 

@@ -39,6 +39,7 @@ struct ValueModes {
   TimeMode time = TimeMode::kAdaptive;
   ValueSource source = ValueSource::kConnect;
 
+  // The same for values of events of another.
   ValueModes Of(ValueSource other) const {
     ValueModes modes = *this;
     modes.source = other;

@@ -6,20 +6,12 @@
 #include "ingest/value_decoder.h"
 
 namespace headrace::ingest {
-namespace {
-
-ValueModes MaxwellModes(ValueModes modes) {
-  modes.source = ValueSource::kMaxwell;
-  return modes;
-}
-
-}  // namespace
 
 MaxwellDecoder::MaxwellDecoder(TableShape table, EventOptions options)
     : table_(std::move(table)),
       options_(std::move(options)),
       source_(options_.source_table),
-      changes_(&table_, MaxwellModes(options_.modes)) {
+      changes_(&table_, options_.modes.Of(ValueSource::kMaxwell)) {
   source_.Remember(options_.known_source_table);
 }
 

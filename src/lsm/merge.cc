@@ -19,8 +19,6 @@
 namespace headrace {
 namespace {
 
-// Rows of a window: keys, marks and references of them stay in a second-level cache.
-
 // Any plan for one section: batches until null.
 class SectionRows {
  public:

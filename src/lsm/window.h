@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-// What merges ask for: a window of so many rows stays in the processor's cache.
+// Rows of a window of a merge: keys, marks and references of them stay in a second-level cache.
 inline constexpr int64_t kWindowRows = 16384;
 
 struct WindowPart {

@@ -90,10 +90,10 @@ class DuckSession final : public QuerySession {
     return Status::OK();
   }
 
-  Result<Answer> Query(std::string_view statement) override { return ToldApart(Begin(statement)); }
+  Result<Answer> Query(std::string_view statement) override { return OrInterrupted(Begin(statement)); }
 
   Result<std::vector<DataField>> Describe(std::string_view statement) override {
-    return ToldApart(FieldsOf(statement));
+    return OrInterrupted(FieldsOf(statement));
   }
 
   Result<std::vector<QueryBranch>> Shape(const std::string& query, const ColumnsOf& columns_of) override {
@@ -110,7 +110,7 @@ class DuckSession final : public QuerySession {
  private:
   // DuckDB stops for an interrupt wherever it is, in the views and the binding before a query too, and calls it an error like others.
   template <typename T>
-  Result<T> ToldApart(Result<T> result) const {
+  Result<T> OrInterrupted(Result<T> result) const {
     if (!result.ok() && board_->interrupted()) return Cancelled("the query was interrupted");
     return result;
   }
@@ -237,7 +237,7 @@ class DuckSession final : public QuerySession {
       HEADRACE_RETURN_NOT_OK(opened);
       select = "SELECT * FROM paimon(" + QuotedText(full) + ")";
     }
-    HEADRACE_RETURN_NOT_OK(CheckToldApart(full));
+    HEADRACE_RETURN_NOT_OK(CheckOrInterrupted(full));
     HEADRACE_RETURN_NOT_OK(
         RunDuck(connection_.get(), "CREATE SCHEMA IF NOT EXISTS " + QuotedName(name.database)));
     const std::string view = QuotedName(name.database) + "." + QuotedName(name.table);
@@ -248,7 +248,7 @@ class DuckSession final : public QuerySession {
   }
 
   // Names that differ in case alone are one to DuckDB: one table would be read for both.
-  Status CheckToldApart(const std::string& full) const {
+  Status CheckOrInterrupted(const std::string& full) const {
     for (const auto& [shown, view] : shown_) {
       if (shown != full && IsSameName(shown, full))
         return Unsupported("tables ", shown, " and ", full, " differ only in case; write paimon('", full,
