@@ -13,6 +13,7 @@
 #include "file/physical_columns.h"
 #include "lsm/append_compaction.h"
 #include "lsm/merge.h"
+#include "read/split_pruning.h"
 #include "read/split_rows.h"
 
 namespace headrace {
@@ -225,7 +226,11 @@ Result<std::vector<Split>> PlanStreamVisibleState(const Table& table, const Snap
     return Status::OK();
   }));
   HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
-  return PlanSplits(table, std::move(live), index, ScanView::kEveryLevel);
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits,
+                            PlanSplits(table, std::move(live), index, ScanView::kEveryLevel));
+  if (pruner.prunes() && table.schema->has_primary_key())
+    HEADRACE_RETURN_NOT_OK(PruneSplits(pruner, table, &splits));
+  return splits;
 }
 
 Result<std::unique_ptr<arrow::RecordBatchReader>> OpenStreamVisibleState(const Table& table,

@@ -8,6 +8,7 @@
 #include "lsm/levels.h"
 #include "lsm/sections.h"
 #include "read/scan.h"
+#include "read/split_pruning.h"
 #include "read/split_rows.h"
 
 namespace headrace {
@@ -196,21 +197,6 @@ class SplitPlanner {
   std::pair<const Place, Bucket>* last_ = nullptr;  // where the last file went
 };
 
-// Leaves files out of the splits that are read without merging.
-Status PruneAsTheyAre(const FilePruner& pruner, std::vector<Split>* splits) {
-  for (Split& split : *splits) {
-    if (!split.raw) continue;
-    std::vector<TreeFilePtr> kept;
-    for (TreeFilePtr& file : split.files) {
-      HEADRACE_ASSIGN_OR_RETURN(const bool may_hold, pruner.MayHoldAsItIs(file->meta));
-      if (may_hold) kept.push_back(std::move(file));
-    }
-    split.files = std::move(kept);
-  }
-  std::erase_if(*splits, [](const Split& split) { return split.files.empty(); });
-  return Status::OK();
-}
-
 }  // namespace
 
 Result<std::vector<Split>> PlanSplits(const Table& table, std::vector<ManifestEntry> live,
@@ -237,7 +223,7 @@ Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, std::move(planner).Finish(index, view));
   // Without a primary key the statistics of values have decided already.
   if (pruner.prunes() && table.schema->has_primary_key())
-    HEADRACE_RETURN_NOT_OK(PruneAsTheyAre(pruner, &splits));
+    HEADRACE_RETURN_NOT_OK(PruneSplits(pruner, table, &splits));
   return splits;
 }
 

@@ -1,7 +1,7 @@
 // Which live files can hold rows that meet conditions: by partition, by bucket, and by the statistics of keys and values.
 //
-// Never wrongly false: whoever asks filters the rows again. Of a table with a primary key a file may be left out before its rows are merged
-// only by what all versions of a key share, its key and its place; statistics of values decide where rows are read as they are.
+// Never wrongly false: whoever asks filters the rows again. Of a table with a primary key a file may be left out by itself
+// only by what all versions of a key share, its key and its place; statistics of values decide where rows are read as they are, or of what is merged together (split_pruning.h).
 // Pure, but for reading the schemas of older files; any thread. Source: KeyValueFileStoreScan, BucketSelectConverter.
 #pragma once
 
