@@ -40,9 +40,7 @@ Status AnswerChanges(StageWork* work, const QueryBranch& branch) {
   }
   HEADRACE_ASSIGN_OR_RETURN(const bool touched, FindTouched(work, branch));
   if (!touched) return Status::OK();
-  const std::optional<size_t> linear = LinearSource(*work, branch);
-  for (size_t i = 0; i < branch.sources.size(); ++i)
-    HEADRACE_RETURN_NOT_OK(PutNowAndThen(work, branch, i, linear));
+  for (size_t i = 0; i < branch.sources.size(); ++i) HEADRACE_RETURN_NOT_OK(PutNowAndThen(work, branch, i));
   HEADRACE_RETURN_NOT_OK(EmptyAnswers(work));
   HEADRACE_RETURN_NOT_OK(AddAnswers(work, branch, "$now", "$then"));
   return WriteDifference(work);
@@ -61,9 +59,7 @@ Status AnswerTogether(StageWork* work) {
     if (branch.row_wise && work->sources[work->TableOf(branch, 0)].range.empty()) continue;
     HEADRACE_ASSIGN_OR_RETURN(const bool touched, FindTouched(work, branch));
     if (!touched) continue;
-    const std::optional<size_t> linear = LinearSource(*work, branch);
-    for (size_t i = 0; i < branch.sources.size(); ++i)
-      HEADRACE_RETURN_NOT_OK(PutNowAndThen(work, branch, i, linear));
+    for (size_t i = 0; i < branch.sources.size(); ++i) HEADRACE_RETURN_NOT_OK(PutNowAndThen(work, branch, i));
     HEADRACE_RETURN_NOT_OK(AddAnswers(work, branch, "$now", "$then"));
   }
   return WriteDifference(work);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/lost_extremes.h"
 #include "pipeline/stage_queries.h"
 #include "pipeline/touched_keys.h"
 
@@ -87,6 +88,7 @@ Result<bool> FoldChanges(StageWork* work, const QueryBranch& branch) {
   HEADRACE_ASSIGN_OR_RETURN(const std::string was,
                             keys.RowsIn("was", work->writer.target(), work->writer.view()));
   HEADRACE_RETURN_NOT_OK(work->Run(MakeTemporary("$old", "SELECT *" + was)));
+  HEADRACE_RETURN_NOT_OK(FindLostExtremes(work, branch));
   HEADRACE_ASSIGN_OR_RETURN(const auto doubt,
                             work->Batches(UnfoldableQuery(work->plan, branch, work->target_schema())));
   if (!doubt.empty()) return false;

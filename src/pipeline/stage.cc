@@ -47,14 +47,26 @@ class TableStage final : public Stage {
     return HoldSources(&work_);
   }
 
-  // What was left out has its turn at once: a commit each.
   Result<bool> Step() override {
-    HEADRACE_ASSIGN_OR_RETURN(const bool any, StepByTurn());
-    for (size_t turn = 1; any && work_.left_out && turn < work_.sources.size(); ++turn) {
-      HEADRACE_ASSIGN_OR_RETURN(const bool more, StepByTurn());
-      if (!more) break;
+    const int64_t begun = NowMs();
+    if (!work_.writer.is_open()) HEADRACE_RETURN_NOT_OK(Reopen());
+    for (int race = 0;; ++race) {
+      const Result<bool> stepped = work_.writer.found() ? StepOn() : Backfill();
+      work_.relations.Clear();
+      if (stepped.ok()) {
+        work_.by_sums = false;
+        if (*stepped) state_.step_ms = NowMs() - begun;
+        return stepped;
+      }
+      const Status failed =
+          WithContext("bringing " + work_.plan.target + " up to date" + RangesText(work_), stepped.status());
+      HEADRACE_RETURN_NOT_OK(Recover());
+      if (IsKind(failed, ErrorKind::kInvalid) && !work_.by_sums && CanGoBySums(work_)) {
+        work_.by_sums = true;
+        continue;
+      }
+      if (!IsKind(failed, ErrorKind::kCommitConflict) || race == kMostRaces) return failed;
     }
-    return any;
   }
 
   Status Close() override {
@@ -149,32 +161,6 @@ class TableStage final : public Stage {
     return position;
   }
 
-  Result<bool> StepByTurn() {
-    const int64_t begun = NowMs();
-    if (!work_.writer.is_open()) HEADRACE_RETURN_NOT_OK(Reopen());
-    for (int race = 0;; ++race) {
-      const Result<bool> stepped = work_.writer.found() ? StepOn() : Backfill();
-      work_.relations.Clear();
-      if (stepped.ok()) {
-        work_.by_sums = work_.all_at_once = false;
-        if (*stepped) state_.step_ms = NowMs() - begun;
-        return stepped;
-      }
-      const Status failed =
-          WithContext("bringing " + work_.plan.target + " up to date" + RangesText(work_), stepped.status());
-      HEADRACE_RETURN_NOT_OK(Recover());
-      if (IsKind(failed, ErrorKind::kInvalid) && work_.left_out) {
-        work_.all_at_once = true;
-        continue;
-      }
-      if (IsKind(failed, ErrorKind::kInvalid) && !work_.by_sums && CanGoBySums(work_)) {
-        work_.by_sums = true;
-        continue;
-      }
-      if (!IsKind(failed, ErrorKind::kCommitConflict) || race == kMostRaces) return failed;
-    }
-  }
-
   // From what the target holds now, whoever wrote it: a process that was overtaken by another goes on when that one has ended.
   Status Reopen() {
     HEADRACE_RETURN_NOT_OK(work_.writer.Open());
@@ -190,7 +176,6 @@ class TableStage final : public Stage {
 
   Result<bool> StepOn() {
     HEADRACE_ASSIGN_OR_RETURN(const bool any, FindRanges(&work_));
-    work_.left_out = any && !work_.all_at_once && !Overwritten(work_) && OneAtATime(&work_);
     if (!any) {
       if (moved_ && NowMs() - last_position_ms_ >= kPositionEveryMs) HEADRACE_RETURN_NOT_OK(CommitPosition());
       return false;

@@ -26,6 +26,15 @@ std::string Aliased(const QueryBranch& branch, size_t source) {
   return SourceRelation(source) + " AS " + QuotedName(branch.sources[source].alias);
 }
 
+// Whether a row of the source has a key of the temporary table.
+std::string HasKeyOf(const std::string& keys, const QueryBranch& branch, size_t source) {
+  std::string same;
+  for (size_t i = 0; i < branch.keys[source].size(); ++i)
+    same += (i == 0 ? "" : " AND ") + branch.keys[source][i].text + " IS NOT DISTINCT FROM " +
+            QuotedName(keys) + "." + TouchedColumn(i);
+  return same;
+}
+
 // The query's columns as those of the target, in the order of these.
 std::string Assigned(const StagePlan& plan, const TableSchema& target, const std::vector<DataField>& fields) {
   std::string values;
@@ -50,13 +59,14 @@ std::string AnswerNames(const StagePlan& plan) {
   return names;
 }
 
-// The groups that are, "o", with what came, "c", and what went, "w".
+// The groups that are, "o", with what came, "c", what went, "w", and what was looked for, "e".
 std::string FromFolded(const TableSchema& target) {
   std::string keys;
   for (const std::string& column : target.primary_keys)
     keys += (keys.empty() ? "" : ", ") + QuotedName(column);
   return " FROM " + TemporaryTable("$came") + " AS c FULL JOIN " + TemporaryTable("$went") + " AS w USING (" +
-         keys + ") LEFT JOIN " + TemporaryTable("$old") + " AS o USING (" + keys + ")";
+         keys + ") LEFT JOIN " + TemporaryTable("$old") + " AS o USING (" + keys + ") LEFT JOIN " +
+         TemporaryTable("$extremes") + " AS e USING (" + keys + ")";
 }
 
 // One column of the target: its value of what it was, what came and what went.
@@ -79,22 +89,28 @@ class Folding {
       case Folds::kSum:
         return "CASE WHEN coalesce(" + Of("o") + ", " + Of("c") + ", " + Of("w") +
                ") IS NULL THEN NULL ELSE " + AssignedSql(Sum(), field_.type) + " END";
-      case Folds::kMin: return "least(" + Of("o") + ", " + Of("c") + ")";
-      case Folds::kMax: return "greatest(" + Of("o") + ", " + Of("c") + ")";
+      case Folds::kMin: return Extreme("least");
+      case Folds::kMax: return Extreme("greatest");
     }
     return {};
   }
 
-  std::string Doubt() const {
-    switch (folds()) {
-      case Folds::kNot:
-      case Folds::kCount: return {};
-      case Folds::kCountAll: return Sum() + " < 0";
-      case Folds::kSum: return "(" + Of("w") + " IS NOT NULL AND " + Sum() + " = 0)";
-      case Folds::kMin: return Extreme("<=");
-      case Folds::kMax: return Extreme(">=");
-    }
-    return {};
+  // `stays`: that the group has rows still.
+  std::string Doubt(const std::string& stays) const {
+    if (folds() == Folds::kCountAll) return Sum() + " < 0";
+    if (folds() != Folds::kSum) return {};
+    return "(" + Of("w") + " IS NOT NULL AND " + Sum() + " = 0 AND " + stays + ")";
+  }
+
+  bool is_extreme() const { return folds() == Folds::kMin || folds() == Folds::kMax; }
+  // The least or greatest value went, and none came that is as good as it.
+  std::string IsLost() const {
+    const std::string reaches = folds() == Folds::kMin ? " <= " : " >= ";
+    return "(" + Of("w") + " IS NOT NULL AND " + Of("w") + reaches + "coalesce(" + Of("o") + ", " + Of("w") +
+           ") AND NOT coalesce(" + Of("c") + reaches + Of("o") + ", false))";
+  }
+  std::string IsBeyond(const char* side, const std::string& bound) const {
+    return "coalesce(" + Of(side) + (folds() == Folds::kMin ? " < " : " > ") + bound + ", false)";
   }
 
  private:
@@ -103,15 +119,23 @@ class Folding {
     return "(coalesce(" + Of("o") + ", 0) + coalesce(" + Of("c") + ", 0) - coalesce(" + Of("w") + ", 0))";
   }
 
-  // The least or greatest value went, and none came that is as good as it.
-  std::string Extreme(const std::string& reaches) const {
-    return "(" + Of("w") + " IS NOT NULL AND " + Of("w") + " " + reaches + " coalesce(" + Of("o") + ", " +
-           Of("w") + ") AND NOT coalesce(" + Of("c") + " " + reaches + " " + Of("o") + ", false))";
+  std::string Extreme(const std::string& better) const {
+    return "CASE WHEN " + IsLost() + " THEN " + Of("e") + " ELSE " + better + "(" + Of("o") + ", " + Of("c") +
+           ") END";
   }
 
   const DataField& field_;
   const ShapeOutput* output_ = nullptr;
 };
+
+// That the group has rows still.
+std::string GroupStays(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target) {
+  for (const DataField& field : target.fields) {
+    const Folding folding(plan, branch, field);
+    if (folding.folds() == Folds::kCountAll) return folding.Value() + " > 0";
+  }
+  return "false";  // a branch that folds counts its rows
+}
 
 }  // namespace
 
@@ -154,52 +178,58 @@ std::string SumOfChangesQuery(const std::vector<DataField>& fields, const std::s
          " GROUP BY " + columns + " HAVING " + sum + " <> 0";
 }
 
-std::string TouchedQuery(const QueryBranch& branch) {
+std::string TouchedQuery(const QueryBranch& branch, std::optional<size_t> without) {
   std::string query;
   for (size_t source = 0; source < branch.sources.size(); ++source) {
+    if (source == without) continue;
     std::string keys;
     for (size_t i = 0; i < branch.keys[source].size(); ++i)
       keys += (i == 0 ? "" : ", ") + branch.keys[source][i].text + " AS " + TouchedColumn(i);
     query +=
-        (source == 0 ? "SELECT DISTINCT " : " UNION SELECT ") + keys + " FROM " + Aliased(branch, source);
+        (query.empty() ? "SELECT DISTINCT " : " UNION SELECT ") + keys + " FROM " + Aliased(branch, source);
   }
   return query;
 }
 
-std::string TouchedRowsQuery(const QueryBranch& branch, size_t source, const std::string& from) {
+std::string TouchedRowsQuery(const std::string& keys, const QueryBranch& branch, size_t source,
+                             const std::string& from) {
   const std::string alias = QuotedName(branch.sources[source].alias);
-  std::string query = "SELECT " + alias + ".* FROM (SELECT *" + from + ") AS " + alias;
+  const std::string query = "SELECT " + alias + ".* FROM (SELECT *" + from + ") AS " + alias;
   if (branch.keys[source].empty()) return query;
-  std::string same;
-  for (size_t i = 0; i < branch.keys[source].size(); ++i)
-    same += (i == 0 ? "" : " AND ") + branch.keys[source][i].text + " IS NOT DISTINCT FROM " +
-            QuotedName("$touched") + "." + TouchedColumn(i);
-  return query + " SEMI JOIN " + TemporaryTable("$touched") + " ON (" + same + ")";
+  return query + " SEMI JOIN " + TemporaryTable(keys) + " ON (" + HasKeyOf(keys, branch, source) + ")";
 }
 
-std::string TouchedPrimaryKeysQuery(const QueryBranch& branch, size_t source, const TableSchema& schema) {
-  const std::vector<ShapeKey>& keys = branch.keys[source];
-  if (schema.primary_keys.empty() || keys.size() != schema.primary_keys.size()) return {};
+std::string RowsOfOtherKeysQuery(const std::string& keys, const QueryBranch& branch, size_t source,
+                                 const std::string& rows) {
+  const std::string alias = QuotedName(branch.sources[source].alias);
+  return "SELECT " + alias + ".* FROM " + rows + " AS " + alias + " ANTI JOIN " + TemporaryTable(keys) +
+         " ON (" + HasKeyOf(keys, branch, source) + ")";
+}
+
+std::string TouchedPrimaryKeysQuery(const std::string& keys, const QueryBranch& branch, size_t source,
+                                    const TableSchema& schema) {
+  const std::vector<ShapeKey>& texts = branch.keys[source];
+  if (schema.primary_keys.empty() || texts.size() != schema.primary_keys.size()) return {};
   std::string columns, whole;
   for (const std::string& column : schema.primary_keys) {
     const auto place =
-        std::find_if(keys.begin(), keys.end(), [&](const ShapeKey& key) { return key.column == column; });
-    if (place == keys.end()) return {};
+        std::find_if(texts.begin(), texts.end(), [&](const ShapeKey& key) { return key.column == column; });
+    if (place == texts.end()) return {};
     const std::string type = DuckTypeOf(schema.fields[static_cast<size_t>(schema.FieldIndex(column))].type);
     const std::string value =
-        "TRY_CAST(" + TouchedColumn(static_cast<size_t>(place - keys.begin())) + " AS " + type + ")";
+        "TRY_CAST(" + TouchedColumn(static_cast<size_t>(place - texts.begin())) + " AS " + type + ")";
     columns += (columns.empty() ? "" : ", ") + value + " AS " + QuotedName(column);
     whole += (whole.empty() ? "" : " AND ") + value + " IS NOT NULL";
   }
-  return "SELECT DISTINCT " + columns + " FROM " + TemporaryTable("$touched") + " WHERE " + whole;
+  return "SELECT DISTINCT " + columns + " FROM " + TemporaryTable(keys) + " WHERE " + whole;
 }
 
-std::string TouchedValuesQuery(size_t key, const DataType& type, int64_t limit, const std::string& null_as) {
+std::string TouchedValuesQuery(const std::string& keys, size_t key, const DataType& type, int64_t limit,
+                               const std::string& null_as) {
   const std::string value = "TRY_CAST(" + TouchedColumn(key) + " AS " + DuckTypeOf(type) + ")";
   const std::string held = null_as.empty() ? value + ", " + TouchedColumn(key) + " IS NULL"
                                            : "coalesce(" + value + ", " + null_as + "), false";
-  return "SELECT DISTINCT " + held + " FROM " + TemporaryTable("$touched") + " LIMIT " +
-         std::to_string(limit);
+  return "SELECT DISTINCT " + held + " FROM " + TemporaryTable(keys) + " LIMIT " + std::to_string(limit);
 }
 
 std::string DeltaRowsQuery(const std::vector<DataField>& fields, size_t table, bool came) {
@@ -269,22 +299,38 @@ std::string FoldedKeysQuery(const TableSchema& target) {
 }
 
 std::string FoldedQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target) {
-  std::string values, count;
-  for (const DataField& field : target.fields) {
-    const Folding folding(plan, branch, field);
-    values += (values.empty() ? "" : ", ") + folding.Value() + " AS " + QuotedName(field.name);
-    if (folding.folds() == Folds::kCountAll) count = folding.Value();
-  }
-  return "SELECT " + values + FromFolded(target) + " WHERE " + count + " > 0";
+  std::string values;
+  for (const DataField& field : target.fields)
+    values +=
+        (values.empty() ? "" : ", ") + Folding(plan, branch, field).Value() + " AS " + QuotedName(field.name);
+  return "SELECT " + values + FromFolded(target) + " WHERE " + GroupStays(plan, branch, target);
 }
 
 std::string UnfoldableQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target) {
+  const std::string stays = GroupStays(plan, branch, target);
   std::string doubts;
   for (const DataField& field : target.fields) {
-    const std::string doubt = Folding(plan, branch, field).Doubt();
+    const std::string doubt = Folding(plan, branch, field).Doubt(stays);
     if (!doubt.empty()) doubts += (doubts.empty() ? "" : " OR ") + doubt;
   }
   return "SELECT 1" + FromFolded(target) + " WHERE " + doubts + " LIMIT 1";
+}
+
+std::string LostExtremesQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target) {
+  std::string lost;
+  for (const DataField& field : target.fields) {
+    const Folding folding(plan, branch, field);
+    lost += (lost.empty() ? "" : ", ") +
+            (folding.is_extreme() ? "coalesce(bool_or(" + folding.IsLost() + "), false)" : "false");
+  }
+  return "SELECT " + lost + FromFolded(target) + " WHERE " + GroupStays(plan, branch, target);
+}
+
+std::string NotBeyondQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target,
+                           const DataField& field, const std::string& bound, bool found) {
+  const Folding folding(plan, branch, field);
+  return "SELECT 1" + FromFolded(target) + " WHERE " + GroupStays(plan, branch, target) + " AND " +
+         folding.IsLost() + " AND NOT " + folding.IsBeyond(found ? "e" : "o", bound) + " LIMIT 1";
 }
 
 std::string ChangesOfAnswerQuery(const TableSchema& target, bool before) {

@@ -1,9 +1,10 @@
 // The SQL of a stage's steps: sums of changes, touched keys, rows now and before, answers and their difference.
 //
 // Pure text of names. Temporary tables of the session hold what is between: "$delta t" of the table t, "$touched", "$now i" and "$then i" of the source i,
-// "$new" and "$old" of the answer in the target's types.
+// "$new" and "$old" of the answer in the target's types, "$extremes" of groups that lost one (lost_extremes.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,16 +35,21 @@ std::string SumOfChangesQuery(const std::vector<DataField>& fields, const std::s
 
 // The i-th value of a key in "$touched".
 std::string TouchedColumn(size_t i);
-// The distinct keys of the rows of "$delta t", for all sources together; none where the branch has no key values.
-std::string TouchedQuery(const QueryBranch& branch);
-// The rows of a source, which are `from` (" FROM …"), that have touched keys.
-std::string TouchedRowsQuery(const QueryBranch& branch, size_t source, const std::string& from);
-// The touched keys as primary keys of a table that is joined by them: its key columns in their order, those alone that fit their types. Empty: the
+// The distinct keys of the rows of "$delta t", for all sources together but one; none where the branch has no key values.
+std::string TouchedQuery(const QueryBranch& branch, std::optional<size_t> without = std::nullopt);
+// The rows of a source, which are `from` (" FROM …"), that have keys of the temporary table `keys`, which has what TouchedQuery gives. So below.
+std::string TouchedRowsQuery(const std::string& keys, const QueryBranch& branch, size_t source,
+                             const std::string& from);
+// Those of `rows`, "(SELECT …)", that have none of these keys.
+std::string RowsOfOtherKeysQuery(const std::string& keys, const QueryBranch& branch, size_t source,
+                                 const std::string& rows);
+// The keys as primary keys of a table that is joined by them: its key columns in their order, those alone that fit their types. Empty: the
 // keys of the source are not its table's primary key.
-std::string TouchedPrimaryKeysQuery(const QueryBranch& branch, size_t source, const TableSchema& schema);
-// The touched values of one key in a column's type, null where it has none like it, and whether the key is null. At most `limit` rows. Of a column that
+std::string TouchedPrimaryKeysQuery(const std::string& keys, const QueryBranch& branch, size_t source,
+                                    const TableSchema& schema);
+// The values of one key in a column's type, null where it has none like it, and whether the key is null. At most `limit` rows. Of a column that
 // holds `null_as` for null: the values that it holds.
-std::string TouchedValuesQuery(size_t key, const DataType& type, int64_t limit,
+std::string TouchedValuesQuery(const std::string& keys, size_t key, const DataType& type, int64_t limit,
                                const std::string& null_as = "");
 // The rows of "$delta t" that came, or that went.
 std::string DeltaRowsQuery(const std::vector<DataField>& fields, size_t table, bool came);
@@ -62,9 +68,14 @@ std::string KeysOfRowsQuery(const StagePlan& plan, const QueryBranch& branch, co
 std::string LookedUpKeysQuery(const QueryBranch& branch, size_t i, const TableSchema& schema);
 
 // Of a branch that folds: what of "$old" and of the answers "$came" and "$went" to the rows that came and went gives "$new"; and a row where
-// that cannot be told: a sum that is 0 now may be of no values, and an extreme that went has a next one.
+// that cannot be told: a sum that is 0 now may be of no values. A least or greatest value that went and has a next one is taken from "$extremes".
 std::string FoldedQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target);
 std::string UnfoldableQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target);
+// One row, of a branch that has a least or greatest value: for each of the target's columns in turn whether there is a group that lost it.
+std::string LostExtremesQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target);
+// A row where a group that lost the value of this column has none in "$old" (or with `found` in "$extremes") that is beyond `bound`, which is SQL.
+std::string NotBeyondQuery(const StagePlan& plan, const QueryBranch& branch, const TableSchema& target,
+                           const DataField& field, const std::string& bound, bool found);
 // The primary keys of "$came" and "$went".
 std::string FoldedKeysQuery(const TableSchema& target);
 

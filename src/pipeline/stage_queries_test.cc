@@ -52,11 +52,11 @@ TEST(StageQueries, TheRowBeforeComesBeforeTheRowAfterWhateverTheColumnsAreCalled
   EXPECT_EQ(seen.size(), 20000u);
 }
 
-// The greatest value of a group went: only where none came that is as great is the group to be answered anew. So with the least.
-TEST(StageQueries, AnExtremeThatWentIsInDoubtUnlessAsGoodAOneCame) {
+// The greatest value of a group went: only where none came that is as great, and the group has rows still, is it looked for. So with the least.
+TEST(StageQueries, AnExtremeThatWentIsLostUnlessAsGoodAOneCame) {
   struct Case {
     std::string was, came, went;
-    bool in_doubt;
+    bool is_lost;
   };
   const std::vector<Case> cases = {
       {"9", "10", "9", false},  {"9", "9", "9", false},    {"9", "8", "9", true},
@@ -65,34 +65,41 @@ TEST(StageQueries, AnExtremeThatWentIsInDoubtUnlessAsGoodAOneCame) {
   };
   NoTables none;
   const auto session = Must(QuerySession::Open({256 << 20, 1, ""}, &none));
-  const auto answer = [&](const std::string& statement) {
+  const auto answer = [&](const std::string& statement, int column) {
     const auto asked = Must(session->Query(statement));
     std::shared_ptr<arrow::RecordBatch> batch;
-    int64_t rows = 0;
-    while (asked.rows->ReadNext(&batch).ok() && batch != nullptr) rows += batch->num_rows();
-    return rows;
+    std::string value;
+    while (asked.rows->ReadNext(&batch).ok() && batch != nullptr)
+      value = Must(batch->column(column)->GetScalar(0))->ToString();
+    return value;
   };
   TableSchema target;
-  target.fields = Must(ParseColumns("g INT NOT NULL, extreme INT"));
+  target.fields = Must(ParseColumns("g INT NOT NULL, extreme INT, n BIGINT"));
   target.primary_keys = {"g"};
   StagePlan plan;
-  plan.columns = {"g", "extreme"};
+  plan.columns = {"g", "extreme", "n"};
   QueryBranch branch;
-  branch.outputs.resize(2);
+  branch.outputs.resize(3);
   branch.outputs[0].is_group = true;
+  branch.outputs[2].folds = Folds::kCountAll;
   for (const Folds folds : {Folds::kMax, Folds::kMin}) {
     branch.outputs[1].folds = folds;
     for (const Case& c : cases) {
-      const auto row = [&](const std::string& name, const std::string& value) {
-        const std::string sign = folds == Folds::kMin ? "-" : "";
-        (void)answer(MakeTemporary(name, "SELECT 1 AS g, CAST(" + sign + value + " AS INT) AS extreme"));
-      };
-      row("$old", c.was);
-      row("$came", c.came);
-      row("$went", c.went);
-      EXPECT_EQ(answer(UnfoldableQuery(plan, branch, target)), c.in_doubt ? 1 : 0)
-          << c.was << " was, " << c.came << " came, " << c.went << " went, "
-          << (folds == Folds::kMax ? "greatest" : "least");
+      for (const bool stays : {true, false}) {
+        const auto row = [&](const std::string& name, const std::string& value, int count) {
+          const std::string sign = folds == Folds::kMin ? "-" : "";
+          (void)answer(MakeTemporary(name, "SELECT 1 AS g, CAST(" + sign + value + " AS INT) AS extreme, " +
+                                               std::to_string(count) + " AS n"),
+                       0);
+        };
+        row("$old", c.was, stays ? 2 : 0);
+        row("$came", c.came, 1);
+        row("$went", c.went, 1);
+        row("$extremes", "NULL", 0);
+        EXPECT_EQ(answer(LostExtremesQuery(plan, branch, target), 1), c.is_lost && stays ? "true" : "false")
+            << c.was << " was, " << c.came << " came, " << c.went << " went, "
+            << (folds == Folds::kMax ? "greatest" : "least") << (stays ? "" : ", the group with it");
+      }
     }
   }
 }

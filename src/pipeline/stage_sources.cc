@@ -15,10 +15,6 @@
 namespace headrace::pipeline {
 namespace {
 
-// So many are taken in beside the changes of another source: a step of their own would cost more than what they touch. Of the keys of more, pages are
-// not left out (touched_rows.cc).
-constexpr int64_t kFewChanges = 1024;
-
 Status NeedsRebuild(const StageWork& work, const Status& expired) {
   return WithContext("the position of the job " + work.plan.job + " has expired; --rebuild computes " +
                          work.plan.target + " anew",
@@ -30,22 +26,9 @@ bool ReadsTable(const StageWork& work, const QueryBranch& branch, size_t table) 
                      [&](const ShapeSource& source) { return work.plan.TableOf(source) == table; });
 }
 
-// Where the table stands in FROM, if it does once.
-std::optional<size_t> OnlySource(const StageWork& work, const QueryBranch& branch, size_t table) {
-  std::optional<size_t> found;
-  for (size_t i = 0; i < branch.sources.size(); ++i) {
-    if (work.TableOf(branch, i) != table) continue;
-    if (found) return std::nullopt;
-    found = i;
-  }
-  return found;
-}
-
-bool IsLinear(const StageWork& work, size_t table) {
-  return std::all_of(work.plan.branches.begin(), work.plan.branches.end(), [&](const QueryBranch& branch) {
-    const std::optional<size_t> only = OnlySource(work, branch, table);
-    return !ReadsTable(work, branch, table) || (only && branch.linear[*only]);
-  });
+bool StandsOnce(const StageWork& work, const QueryBranch& branch, size_t table) {
+  return std::count_if(branch.sources.begin(), branch.sources.end(),
+                       [&](const ShapeSource& source) { return work.plan.TableOf(source) == table; }) == 1;
 }
 
 // Whether a branch would take the changes as they are.
@@ -204,35 +187,17 @@ Status SumChanges(StageWork* work, size_t i) {
   return Status::OK();
 }
 
-bool OneAtATime(StageWork* work) {
-  if (work->plan.branches[0].is_lookup) return false;  // one source drives
-  const size_t count = work->sources.size();
-  for (size_t after = 0; after < count; ++after) {
-    const size_t i = (work->turn + after) % count;
-    if (work->sources[i].range.empty()) continue;
-    work->turn = i + 1;
-    const bool is_linear = IsLinear(*work, i);
-    bool left_out = false;
-    for (size_t other = 0; other < count; ++other) {
-      if (other == i) continue;
-      if (!is_linear && (!IsLinear(*work, other) || work->sources[other].range.rows <= kFewChanges)) continue;
-      left_out |= !work->sources[other].range.empty();
-      work->sources[other].range.to = work->sources[other].range.from - 1;
-    }
-    return left_out;
-  }
-  return false;
+bool GivesAlone(const StageWork& work, const QueryBranch& branch, size_t i) {
+  const size_t table = work.TableOf(branch, i);
+  return branch.linear[i] && !work.sources[table].range.empty() && StandsOnce(work, branch, table) &&
+         (!branch.keys[i].empty() || !OthersChanged(work, branch, i));
 }
 
-std::optional<size_t> LinearSource(const StageWork& work, const QueryBranch& branch) {
-  std::optional<size_t> changed;
-  for (size_t table = 0; table < work.sources.size(); ++table) {
-    if (work.sources[table].range.empty() || !ReadsTable(work, branch, table)) continue;
-    if (changed) return std::nullopt;
-    changed = table;
+bool OthersChanged(const StageWork& work, const QueryBranch& branch, size_t i) {
+  for (size_t other = 0; other < branch.sources.size(); ++other) {
+    if (other != i && !work.sources[work.TableOf(branch, other)].range.empty()) return true;
   }
-  const std::optional<size_t> only = changed ? OnlySource(work, branch, *changed) : std::nullopt;
-  return only && branch.linear[*only] ? only : std::nullopt;
+  return false;
 }
 
 }  // namespace headrace::pipeline

@@ -36,11 +36,10 @@ Result<std::optional<Snapshot>> ReadStateBefore(const StageWork& work, const Sta
 // "$delta i": the rows of the source that went and came.
 Status SumChanges(StageWork* work, size_t i);
 
-// Of several sources with changes, the one whose turn it is, alone if its rows give their parts of the answer by themselves: nothing but its changes
-// is read then, and the others have their turns behind it. Else together with those of which that is not so either: what is read of each are
-// the rows of the keys that any of them touched; others of few changes are taken as well. Whether there are others, left out.
-bool OneAtATime(StageWork* work);
-// The one source of the branch that has changes, where its rows give their parts of the answer by themselves.
-std::optional<size_t> LinearSource(const StageWork& work, const QueryBranch& branch);
+// Whether the branch's i-th source has changes, and its rows give their parts of the answer by themselves: a key that it alone touched asks for no other
+// rows of it than those that came and went.
+bool GivesAlone(const StageWork& work, const QueryBranch& branch, size_t i);
+// Whether another one of the branch's sources has changes.
+bool OthersChanged(const StageWork& work, const QueryBranch& branch, size_t i);
 
 }  // namespace headrace::pipeline

@@ -69,10 +69,6 @@ struct StageWork {
   bool target_folds = false;  // see folded_groups.h
   // Row by row a value on the way did not fit: what the changes come to is taken, in which it may have been put right.
   bool by_sums = false;
-  // The step at hand left out sources that have changes; or all are taken together, since of a row that went from one to another one half did not fit.
-  bool left_out = false, all_at_once = false;
-  // The source whose changes come first: one that always has some must not keep the others out.
-  size_t turn = 0;
   // See window_close.h: in ms, after the step at hand and before it; nothing: no time was seen.
   std::optional<int64_t> watermark, watermark_before;
 

@@ -86,6 +86,16 @@ class StageTables : public Relations {
     Check(Commit(table, commit).status());
   }
 
+  // The paths of the data files that a table of one bucket has now.
+  std::vector<std::string> DataFiles(const std::string& name) {
+    std::vector<std::string> paths;
+    for (const ManifestEntry& entry :
+         testing::Must(LiveFiles(testing::Must(Named(memory_, "db." + name, Access::kRead)), *Latest(name))))
+      paths.push_back("/w/db.db/" + name + "/bucket-0/" + entry.file.name);
+    return paths;
+  }
+  void Delete(const std::string& path) { Check(memory_->Delete(path)); }
+
   // One INSERT; it has the job "job".
   Status OpenStage(const std::string& target, const std::string& query, bool rebuild = false,
                    bool on_window_close = false) {

@@ -14,6 +14,7 @@
 #include "file/physical_columns.h"
 #include "pipeline/source_changes.h"
 #include "pipeline/stage_queries.h"
+#include "pipeline/stage_sources.h"
 #include "pipeline/table_relation.h"
 #include "pipeline/touched_keys.h"
 #include "pipeline/window_close.h"
@@ -29,8 +30,35 @@ constexpr int64_t kRowsAKey = 20;
 // Of more values files and pages are not left out by them.
 constexpr int64_t kMostValues = 1024;
 
-// By which files and pages of the source without touched rows are left out: keys that are columns, where not too many values were touched.
-Result<std::vector<RowCondition>> TouchedConditions(StageWork* work, const QueryBranch& branch, size_t i) {
+// "$now i": the rows of the source that have keys of a temporary table; by their primary keys where that is what these are.
+Status PutRowsOf(StageWork* work, const std::string& keys, const QueryBranch& branch, size_t i) {
+  const size_t table = work->TableOf(branch, i);
+  StageSource& source = work->sources[table];
+  const std::string whole = FromRelation(Named("state", table));
+  std::string from = whole;
+  const std::string by_key = TouchedPrimaryKeysQuery(keys, branch, i, *source.table.schema);
+  bool can = false;
+  if (!by_key.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(can, CanLookUp(source.table, source.now));
+  }
+  if (can) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindByPrimaryKey(work, table, by_key, Named("found", i)));
+    from = found.value_or(whole);
+  }
+  if (from == whole) {
+    HEADRACE_ASSIGN_OR_RETURN(std::vector<RowCondition> only, ConditionsOf(work, keys, branch, i));
+    work->relations.Put(Named("part", i), MakeStateRelation(source.table, source.now,
+                                                            ToArrowSchema(source.table.schema->fields),
+                                                            TableView::kStream, std::move(only)));
+    from = FromRelation(Named("part", i));
+  }
+  return work->Run(MakeTemporary(Named("$now", i), TouchedRowsQuery(keys, branch, i, from)));
+}
+
+}  // namespace
+
+Result<std::vector<RowCondition>> ConditionsOf(StageWork* work, const std::string& keys,
+                                               const QueryBranch& branch, size_t i) {
   std::vector<RowCondition> conditions;
   if (work->plan.closes) {
     HEADRACE_ASSIGN_OR_RETURN(conditions, TimesOfTouched(work));
@@ -42,9 +70,9 @@ Result<std::vector<RowCondition>> TouchedConditions(StageWork* work, const Query
     const bool by_copy = copy != nullptr && copy->column == *branch.keys[i][k].column;
     const std::string column = by_copy ? kCopyKeyColumn : *branch.keys[i][k].column;
     const DataField& field = schema.fields[static_cast<size_t>(schema.FieldIndex(column))];
-    HEADRACE_ASSIGN_OR_RETURN(
-        const auto batches,
-        work->Batches(TouchedValuesQuery(k, field.type, kMostValues + 1, by_copy ? copy->null_as : "")));
+    HEADRACE_ASSIGN_OR_RETURN(const auto batches,
+                              work->Batches(TouchedValuesQuery(keys, k, field.type, kMostValues + 1,
+                                                               by_copy ? copy->null_as : "")));
     RowCondition condition{field.name, RowCondition::Is::kIn, {}};
     int64_t rows = 0;
     bool has_null = false;
@@ -63,33 +91,6 @@ Result<std::vector<RowCondition>> TouchedConditions(StageWork* work, const Query
   }
   return conditions;
 }
-
-// "$now i": the rows of the source that have touched keys; by their primary keys where that is what they are touched by.
-Status PutTouchedRows(StageWork* work, const QueryBranch& branch, size_t i) {
-  const size_t table = work->TableOf(branch, i);
-  StageSource& source = work->sources[table];
-  const std::string whole = FromRelation(Named("state", table));
-  std::string from = whole;
-  const std::string by_key = TouchedPrimaryKeysQuery(branch, i, *source.table.schema);
-  bool can = false;
-  if (!by_key.empty()) {
-    HEADRACE_ASSIGN_OR_RETURN(can, CanLookUp(source.table, source.now));
-  }
-  if (can) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindByPrimaryKey(work, table, by_key, Named("found", i)));
-    from = found.value_or(whole);
-  }
-  if (from == whole) {
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<RowCondition> only, TouchedConditions(work, branch, i));
-    work->relations.Put(Named("part", i), MakeStateRelation(source.table, source.now,
-                                                            ToArrowSchema(source.table.schema->fields),
-                                                            TableView::kStream, std::move(only)));
-    from = FromRelation(Named("part", i));
-  }
-  return work->Run(MakeTemporary(Named("$now", i), TouchedRowsQuery(branch, i, from)));
-}
-
-}  // namespace
 
 Result<std::optional<std::string>> FindByPrimaryKey(StageWork* work, size_t table,
                                                     const std::string& keys_query, const std::string& name) {
@@ -122,17 +123,25 @@ Result<bool> FindTouched(StageWork* work, const QueryBranch& branch) {
   return !rows.empty();
 }
 
-Status PutNowAndThen(StageWork* work, const QueryBranch& branch, size_t i, std::optional<size_t> linear) {
+Status PutNowAndThen(StageWork* work, const QueryBranch& branch, size_t i) {
   const size_t table = work->TableOf(branch, i);
   const TableSchema& schema = *work->sources[table].table.schema;
   const std::string now = Named("$now", i), then = Named("$then", i);
-  if (linear == i) {
+  const bool alone = GivesAlone(*work, branch, i);
+  if (alone && !OthersChanged(*work, branch, i)) {
     HEADRACE_RETURN_NOT_OK(work->Run(MakeTemporary(now, DeltaRowsQuery(schema.fields, table, true))));
     return work->Run(MakeTemporary(then, DeltaRowsQuery(schema.fields, table, false)));
   }
-  HEADRACE_RETURN_NOT_OK(PutTouchedRows(work, branch, i));
-  return work->Run(
-      MakeTemporary(then, linear ? "FROM " + TemporaryTable(now) : RowsBeforeQuery(schema, i, table)));
+  if (alone) HEADRACE_RETURN_NOT_OK(work->Run(MakeTemporary("$shared", TouchedQuery(branch, i))));
+  HEADRACE_RETURN_NOT_OK(PutRowsOf(work, alone ? "$shared" : "$touched", branch, i));
+  const bool changed = !work->sources[table].range.empty();
+  HEADRACE_RETURN_NOT_OK(work->Run(
+      MakeTemporary(then, changed ? RowsBeforeQuery(schema, i, table) : "FROM " + TemporaryTable(now))));
+  if (!alone) return Status::OK();
+  // What went is in "$then i" as it is, of whichever keys.
+  return work->Run(AddToTemporary(
+      now, RowsOfOtherKeysQuery("$shared", branch, i, "(" + DeltaRowsQuery(schema.fields, table, true) + ")"),
+      /*anew=*/false));
 }
 
 }  // namespace headrace::pipeline

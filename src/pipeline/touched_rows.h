@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "pipeline/stage_work.h"
+#include "read/pruning.h"
 
 namespace headrace::pipeline {
 
@@ -17,9 +19,15 @@ namespace headrace::pipeline {
 Result<std::optional<std::string>> FindByPrimaryKey(StageWork* work, size_t table,
                                                     const std::string& keys_query, const std::string& name);
 
+// By which files and pages of the branch's i-th source without rows of the keys in a temporary table ("$touched") are left out: keys that are columns, where there are
+// not too many values.
+Result<std::vector<RowCondition>> ConditionsOf(StageWork* work, const std::string& keys,
+                                               const QueryBranch& branch, size_t i);
+
 // "$touched", of the "$delta"s; false where nothing was.
 Result<bool> FindTouched(StageWork* work, const QueryBranch& branch);
-// "$now i" and "$then i". Of a source whose rows give their parts of the answer by themselves, `linear`: what came, and what went.
-Status PutNowAndThen(StageWork* work, const QueryBranch& branch, size_t i, std::optional<size_t> linear);
+// "$now i" and "$then i". Of a source whose rows give their parts of the answer by themselves, and of keys that no other source touched: what came, and what
+// went; "$shared" has the other keys then.
+Status PutNowAndThen(StageWork* work, const QueryBranch& branch, size_t i);
 
 }  // namespace headrace::pipeline

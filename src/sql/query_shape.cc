@@ -133,6 +133,8 @@ class BranchShaper {
     output.source = expression.column_of;
     output.column = expression.column;
     output.folds = FoldsOf(expression.tree);
+    if (output.folds != Folds::kNot && At(expression.tree, "children").size() == 1)
+      output.folded = names_.Named(At(expression.tree, "children")[0]).column;
     branch_.outputs.push_back(std::move(output));
     outputs_.emplace_back(std::move(name), std::move(expression));
   }

@@ -57,6 +57,7 @@ struct ShapeOutput {
   bool is_group = false;  // it is one of the group expressions
   std::string text;  // of a lookup join: the expression, where it is of the first source alone; else empty
   Folds folds = Folds::kNot;
+  std::string folded = {};  // the column that is folded, where it is one as it is
 };
 
 // A tumbling window that is a group.
