@@ -137,14 +137,15 @@ class Events:
         self.customers = {}
 
     def customer_event(self):
-        key = self.random.randrange(8)
+        key = self.random.randrange(12)
         old = self.customers.get(key)
         if old is not None and self.random.random() < 0.3:
             del self.customers[key]
             return {"before": old, "after": None, "op": "d"}
         row = {"customer_id": key, "name": self.random.choice(["Ana", "Otto", "Zoë", None]), "plan": self.random.choice([*PLANS, None])}
-        if old is not None and self.random.random() < 0.2:
-            moved = row | {"customer_id": self.random.choice([n for n in range(12) if n not in self.customers])}
+        free = [n for n in range(12) if n not in self.customers]
+        if old is not None and free and self.random.random() < 0.2:
+            moved = row | {"customer_id": self.random.choice(free)}
             del self.customers[key]
             self.customers[moved["customer_id"]] = moved
             return {"before": old, "after": moved, "op": "u"}
