@@ -58,11 +58,12 @@ TEST_F(LostExtremes, OfBothEndsAreFound) {
   EXPECT_THAT(AfterStep(), ElementsAre("a|200|1000|2|40800|", "b|202|1003|1|42005|"));
 }
 
+// The name of the group lies between those of the others, so that statistics do not leave the old file out.
 TEST_F(LostExtremes, OfAGroupThatEndsWithThemAreNotLookedFor) {
   for (const std::string& path : old_) tables_.Delete(path);
-  Write("VALUES (2000, 'c', 2000, 0)");
-  EXPECT_THAT(AfterStep(), ElementsAre("a|202|1001|0|41801|", "b|202|1003|1|42005|", "c|1|2000|2000|2000|"));
-  Write("VALUES (2000, 'c', 2000, 3)");
+  Write("VALUES (2000, 'aa', 2000, 0)");
+  EXPECT_THAT(AfterStep(), ElementsAre("aa|1|2000|2000|2000|", "a|202|1001|0|41801|", "b|202|1003|1|42005|"));
+  Write("VALUES (2000, 'aa', 2000, 3)");
   EXPECT_THAT(AfterStep(), ElementsAre("a|202|1001|0|41801|", "b|202|1003|1|42005|"));
 }
 
