@@ -43,11 +43,7 @@ std::vector<KeyAndValue> RowsOf(const Table& table, std::vector<Split> splits,
                                 const RowCondition& condition) {
   const auto reader = Must(OpenSplits(table, std::move(splits), {}, std::nullopt));
   std::vector<KeyAndValue> rows;
-  while (true) {
-    std::shared_ptr<arrow::RecordBatch> batch;
-    const Status status = reader->ReadNext(&batch);
-    if (!status.ok()) status.Abort();
-    if (batch == nullptr) break;
+  for (const auto& batch : Must(reader->ToRecordBatches())) {
     const auto& k = static_cast<const arrow::Int64Array&>(*batch->column(0));
     const auto& v = static_cast<const arrow::Int64Array&>(*batch->column(1));
     for (int64_t i = 0; i < batch->num_rows(); ++i) {

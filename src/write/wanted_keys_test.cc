@@ -81,11 +81,7 @@ class WantedKeysOf : public ::testing::TestWithParam<std::map<std::string, std::
     auto splits = Must(PlanScan(table, latest));
     const auto reader = Must(OpenSplits(table, std::move(splits), options, std::nullopt));
     std::vector<Numbers> rows;
-    while (true) {
-      std::shared_ptr<arrow::RecordBatch> batch;
-      const Status status = reader->ReadNext(&batch);
-      if (!status.ok()) status.Abort();
-      if (batch == nullptr) break;
+    for (const auto& batch : Must(reader->ToRecordBatches())) {
       const auto& k = static_cast<const arrow::Int64Array&>(*batch->column(0));
       const auto& n = static_cast<const arrow::Int32Array&>(*batch->column(1));
       const auto& v = static_cast<const arrow::Int64Array&>(*batch->column(2));
