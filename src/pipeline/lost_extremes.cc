@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 
-#include "file/physical_columns.h"
 #include "pipeline/answer_difference.h"
 #include "pipeline/stage_queries.h"
-#include "pipeline/table_relation.h"
 #include "pipeline/touched_rows.h"
 #include "read/column_ends.h"
 #include "sql/duck_type.h"
@@ -41,14 +38,8 @@ Result<std::vector<DataField>> LostColumns(StageWork* work, const QueryBranch& b
 
 // The answer for the touched groups, by rows that meet the condition among others.
 Status AnswerTouched(StageWork* work, const QueryBranch& branch, const std::optional<RowCondition>& end) {
-  const StageSource& source = work->sources[work->TableOf(branch, 0)];
-  HEADRACE_ASSIGN_OR_RETURN(std::vector<RowCondition> only, ConditionsOf(work, "$touched", branch, 0));
-  if (end) only.push_back(*end);
-  const std::string part = Named("part", 0);
-  work->relations.Put(part,
-                      MakeStateRelation(source.table, source.now, ToArrowSchema(source.table.schema->fields),
-                                        TableView::kStream, std::move(only)));
-  work->relations.PutSource(0, TouchedRowsQuery("$touched", branch, 0, FromRelation(part)));
+  HEADRACE_ASSIGN_OR_RETURN(const std::string part, PutPart(work, "$touched", branch, 0, end));
+  work->relations.PutSource(0, TouchedRowsQuery("$touched", branch, 0, part));
   return work->Run(MakeTemporary("$extremes", AnswerQuery(work->plan, branch.text, work->target_schema())));
 }
 

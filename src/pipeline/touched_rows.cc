@@ -30,33 +30,7 @@ constexpr int64_t kRowsAKey = 20;
 // Of more values files and pages are not left out by them.
 constexpr int64_t kMostValues = 1024;
 
-// "$now i": the rows of the source that have keys of a temporary table; by their primary keys where that is what these are.
-Status PutRowsOf(StageWork* work, const std::string& keys, const QueryBranch& branch, size_t i) {
-  const size_t table = work->TableOf(branch, i);
-  StageSource& source = work->sources[table];
-  const std::string whole = FromRelation(Named("state", table));
-  std::string from = whole;
-  const std::string by_key = TouchedPrimaryKeysQuery(keys, branch, i, *source.table.schema);
-  bool can = false;
-  if (!by_key.empty()) {
-    HEADRACE_ASSIGN_OR_RETURN(can, CanLookUp(source.table, source.now));
-  }
-  if (can) {
-    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindByPrimaryKey(work, table, by_key, Named("found", i)));
-    from = found.value_or(whole);
-  }
-  if (from == whole) {
-    HEADRACE_ASSIGN_OR_RETURN(std::vector<RowCondition> only, ConditionsOf(work, keys, branch, i));
-    work->relations.Put(Named("part", i), MakeStateRelation(source.table, source.now,
-                                                            ToArrowSchema(source.table.schema->fields),
-                                                            TableView::kStream, std::move(only)));
-    from = FromRelation(Named("part", i));
-  }
-  return work->Run(MakeTemporary(Named("$now", i), TouchedRowsQuery(keys, branch, i, from)));
-}
-
-}  // namespace
-
+// By which files and pages without rows of the keys are left out: keys that are columns, where there are not too many values.
 Result<std::vector<RowCondition>> ConditionsOf(StageWork* work, const std::string& keys,
                                                const QueryBranch& branch, size_t i) {
   std::vector<RowCondition> conditions;
@@ -90,6 +64,40 @@ Result<std::vector<RowCondition>> ConditionsOf(StageWork* work, const std::strin
       conditions.push_back(std::move(condition));
   }
   return conditions;
+}
+
+// "$now i": the rows of the source that have keys of a temporary table; by their primary keys where that is what these are.
+Status PutRowsOf(StageWork* work, const std::string& keys, const QueryBranch& branch, size_t i) {
+  const size_t table = work->TableOf(branch, i);
+  StageSource& source = work->sources[table];
+  const std::string whole = FromRelation(Named("state", table));
+  std::string from = whole;
+  const std::string by_key = TouchedPrimaryKeysQuery(keys, branch, i, *source.table.schema);
+  bool can = false;
+  if (!by_key.empty()) {
+    HEADRACE_ASSIGN_OR_RETURN(can, CanLookUp(source.table, source.now));
+  }
+  if (can) {
+    HEADRACE_ASSIGN_OR_RETURN(const auto found, FindByPrimaryKey(work, table, by_key, Named("found", i)));
+    from = found.value_or(whole);
+  }
+  if (from == whole) {
+    HEADRACE_ASSIGN_OR_RETURN(from, PutPart(work, keys, branch, i));
+  }
+  return work->Run(MakeTemporary(Named("$now", i), TouchedRowsQuery(keys, branch, i, from)));
+}
+
+}  // namespace
+
+Result<std::string> PutPart(StageWork* work, const std::string& keys, const QueryBranch& branch, size_t i,
+                            const std::optional<RowCondition>& also) {
+  const StageSource& source = work->sources[work->TableOf(branch, i)];
+  HEADRACE_ASSIGN_OR_RETURN(std::vector<RowCondition> only, ConditionsOf(work, keys, branch, i));
+  if (also) only.push_back(*also);
+  work->relations.Put(Named("part", i),
+                      MakeStateRelation(source.table, source.now, ToArrowSchema(source.table.schema->fields),
+                                        TableView::kStream, std::move(only)));
+  return FromRelation(Named("part", i));
 }
 
 Result<std::optional<std::string>> FindByPrimaryKey(StageWork* work, size_t table,

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "pipeline/stage_work.h"
@@ -19,10 +18,10 @@ namespace headrace::pipeline {
 Result<std::optional<std::string>> FindByPrimaryKey(StageWork* work, size_t table,
                                                     const std::string& keys_query, const std::string& name);
 
-// By which files and pages of the branch's i-th source without rows of the keys in a temporary table ("$touched") are left out: keys that are columns, where there are
-// not too many values.
-Result<std::vector<RowCondition>> ConditionsOf(StageWork* work, const std::string& keys,
-                                               const QueryBranch& branch, size_t i);
+// " FROM …" of the branch's i-th source at the end of its range, without files and pages that have no rows of the keys in a temporary table ("$touched"), or none that meet
+// the condition. Others may be there.
+Result<std::string> PutPart(StageWork* work, const std::string& keys, const QueryBranch& branch, size_t i,
+                            const std::optional<RowCondition>& also = std::nullopt);
 
 // "$touched", of the "$delta"s; false where nothing was.
 Result<bool> FindTouched(StageWork* work, const QueryBranch& branch);

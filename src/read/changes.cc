@@ -228,8 +228,7 @@ Result<std::vector<Split>> PlanStreamVisibleState(const Table& table, const Snap
   HEADRACE_ASSIGN_OR_RETURN(const IndexFiles index, IndexFiles::Read(table, snapshot));
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits,
                             PlanSplits(table, std::move(live), index, ScanView::kEveryLevel));
-  if (pruner.prunes() && table.schema->has_primary_key())
-    HEADRACE_RETURN_NOT_OK(PruneSplits(pruner, table, &splits));
+  HEADRACE_RETURN_NOT_OK(PruneSplits(pruner, table, &splits));
   return splits;
 }
 

@@ -221,9 +221,7 @@ Result<std::vector<Split>> PlanScan(const Table& table, const Snapshot& snapshot
     return planner.Add(std::move(entry));
   }));
   HEADRACE_ASSIGN_OR_RETURN(std::vector<Split> splits, std::move(planner).Finish(index, view));
-  // Without a primary key the statistics of values have decided already.
-  if (pruner.prunes() && table.schema->has_primary_key())
-    HEADRACE_RETURN_NOT_OK(PruneSplits(pruner, table, &splits));
+  HEADRACE_RETURN_NOT_OK(PruneSplits(pruner, table, &splits));
   return splits;
 }
 

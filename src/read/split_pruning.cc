@@ -1,8 +1,7 @@
 #include "read/split_pruning.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <utility>
+#include <vector>
 
 namespace headrace {
 namespace {
@@ -18,30 +17,25 @@ bool MayBeBelow(const TreeFile& other, const TreeFile& file) {
          file.min_key <= other.max_key;
 }
 
-// Leaves those out that are no longer wanted: `unwanted` by file, which ends true for what is left out.
-void LeaveOut(std::vector<bool> unwanted, std::vector<TreeFilePtr>* files) {
-  // A file that stays may make another one stay, so the new ones are gone through until there is none.
+// Of files that are merged: takes back what a file that stays is above. A file that stays so may make another one stay.
+void KeepWhatHides(const std::vector<TreeFilePtr>& files, std::vector<bool>* unwanted) {
   std::vector<size_t> staying;
-  for (size_t i = 0; i < files->size(); ++i) {
-    if (!unwanted[i]) staying.push_back(i);
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!(*unwanted)[i]) staying.push_back(i);
   }
   for (size_t next = 0; next < staying.size(); ++next) {
-    for (size_t i = 0; i < files->size(); ++i) {
-      if (!unwanted[i] || !MayBeBelow(*(*files)[staying[next]], *(*files)[i])) continue;
-      unwanted[i] = false;
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (!(*unwanted)[i] || !MayBeBelow(*files[staying[next]], *files[i])) continue;
+      (*unwanted)[i] = false;
       staying.push_back(i);
     }
   }
-  std::vector<TreeFilePtr> kept;
-  for (size_t i = 0; i < files->size(); ++i) {
-    if (!unwanted[i]) kept.push_back(std::move((*files)[i]));
-  }
-  *files = std::move(kept);
 }
 
 }  // namespace
 
 Status PruneSplits(const FilePruner& pruner, const Table& table, std::vector<Split>* splits) {
+  if (!pruner.prunes() || !table.schema->has_primary_key()) return Status::OK();
   for (Split& split : *splits) {
     if (!split.raw && !ShowsNewest(table)) continue;
     std::vector<bool> unwanted;
@@ -49,12 +43,9 @@ Status PruneSplits(const FilePruner& pruner, const Table& table, std::vector<Spl
       HEADRACE_ASSIGN_OR_RETURN(const bool may_hold, pruner.MayHoldAsItIs(file->meta));
       unwanted.push_back(!may_hold);
     }
-    if (split.raw) {
-      size_t i = 0;
-      std::erase_if(split.files, [&](const TreeFilePtr&) { return unwanted[i++]; });
-    } else {
-      LeaveOut(std::move(unwanted), &split.files);
-    }
+    if (!split.raw) KeepWhatHides(split.files, &unwanted);
+    size_t i = 0;
+    std::erase_if(split.files, [&](const TreeFilePtr&) { return unwanted[i++]; });
   }
   std::erase_if(*splits, [](const Split& split) { return split.files.empty(); });
   return Status::OK();

@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-// Of a table with a primary key. Splits that hold nothing any more are taken out.
+// Splits that hold nothing any more are taken out. Of a table without a primary key FilePruner::MayHold has decided already: nothing is done.
 Status PruneSplits(const FilePruner& pruner, const Table& table, std::vector<Split>* splits);
 
 }  // namespace headrace
